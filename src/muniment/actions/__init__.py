@@ -1,0 +1,1 @@
+"""Owns writing: the only door through which anything enters the log."""

@@ -1,0 +1,1 @@
+"""Owns the private Postgres and Valkey: finding, starting, watching and stopping them."""

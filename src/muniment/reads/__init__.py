@@ -1,0 +1,1 @@
+"""Owns reading: the only door through which anything is looked up."""

@@ -1,0 +1,1 @@
+"""Owns SQL: one typed function for each named statement, and nothing else."""

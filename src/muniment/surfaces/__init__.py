@@ -1,0 +1,1 @@
+"""Owns the doors: every way in which a person or an agent reaches muniment."""

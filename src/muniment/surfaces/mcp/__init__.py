@@ -1,0 +1,1 @@
+"""Owns the Model Context Protocol surface."""

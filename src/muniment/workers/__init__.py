@@ -1,0 +1,1 @@
+"""Owns the background jobs that run on Valkey."""
