@@ -1,0 +1,527 @@
+-- The log, its projections, and what each database role may do with them.
+
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
+CREATE EXTENSION IF NOT EXISTS btree_gin;
+
+-- Roles belong to the cluster, so another database may have made them, perhaps at this moment.
+DO $$
+DECLARE
+    wanted text;
+BEGIN
+    FOREACH wanted IN ARRAY ARRAY['muniment_writer', 'muniment_reader'] LOOP
+        BEGIN
+            EXECUTE format('CREATE ROLE %I NOLOGIN NOINHERIT', wanted);
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN
+            NULL;
+        END;
+        EXECUTE format('GRANT %I TO CURRENT_USER', wanted);
+    END LOOP;
+END
+$$;
+
+-- Tenants ---------------------------------------------------------------------------------------
+
+CREATE TABLE workspaces (
+    workspace_id uuid PRIMARY KEY,
+    name text NOT NULL UNIQUE CHECK (octet_length(name) BETWEEN 1 AND 200),
+    genesis bytea NOT NULL CHECK (octet_length(genesis) = 32),
+    secret bytea NOT NULL CHECK (octet_length(secret) = 32),
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+COMMENT ON COLUMN workspaces.genesis IS 'What the hash of the first event continues. Travels with an archive.';
+COMMENT ON COLUMN workspaces.secret IS 'Signs cursors. Never leaves the database.';
+
+CREATE TABLE log_head (
+    workspace_id uuid PRIMARY KEY REFERENCES workspaces,
+    pos bigint NOT NULL CHECK (pos >= 0),
+    hash bytea NOT NULL CHECK (octet_length(hash) = 32)
+);
+
+-- The log ---------------------------------------------------------------------------------------
+
+CREATE TABLE object_events (
+    workspace_id uuid NOT NULL,
+    pos bigint NOT NULL CHECK (pos > 0),
+    event_id uuid NOT NULL,
+    kind text NOT NULL CHECK (kind IN (
+        'object_created', 'object_renamed', 'status_changed', 'merged', 'unmerged', 'asserted',
+        'reobserved', 'retracted', 'linked', 'unlinked', 'held', 'approved', 'rejected',
+        'hold_expired', 'rejection_lifted', 'redacted', 'principal_changed', 'leased', 'released',
+        'acknowledged', 'seat_taken')),
+    object_id uuid,
+    related_id uuid,
+    actor_id uuid NOT NULL,
+    via text NOT NULL CHECK (via IN ('console', 'mcp', 'ingest', 'import', 'internal')),
+    audience text CHECK (audience ~ '^(fleet|(project|principal):[0-9a-f-]{36})$'),
+    receipt_id uuid,
+    recorded_at timestamptz NOT NULL,
+    payload text,
+    payload_hash bytea NOT NULL CHECK (octet_length(payload_hash) = 32),
+    hash bytea NOT NULL CHECK (octet_length(hash) = 32),
+    PRIMARY KEY (workspace_id, pos)
+) PARTITION BY RANGE (pos);
+COMMENT ON COLUMN object_events.audience IS
+    'Who may read the event, beside those who may see its objects. NULL: the operator alone.';
+COMMENT ON COLUMN object_events.payload IS
+    'The canonical JSON that payload_hash was taken of, to the byte. NULL once redacted.';
+
+-- Ten million positions a partition: an old one can be detached and moved to cold storage as it is.
+DO $$
+DECLARE
+    part integer;
+BEGIN
+    FOR part IN 0..15 LOOP
+        EXECUTE format(
+            'CREATE TABLE object_events_%s PARTITION OF object_events FOR VALUES FROM (%s) TO (%s)',
+            lpad(part::text, 4, '0'), part::bigint * 10000000, (part + 1)::bigint * 10000000);
+    END LOOP;
+END
+$$;
+CREATE TABLE object_events_rest PARTITION OF object_events DEFAULT;
+
+CREATE INDEX object_events_object ON object_events (workspace_id, object_id, pos)
+    WHERE object_id IS NOT NULL;
+CREATE INDEX object_events_related ON object_events (workspace_id, related_id, pos)
+    WHERE related_id IS NOT NULL;
+
+-- The log only grows. The single exception is data, not a switch: a payload may be emptied when a
+-- `redacted` event that names its position stands in the log.
+CREATE FUNCTION refuse_log_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' AND TG_LEVEL = 'ROW'
+        AND NEW.payload IS NULL AND OLD.payload IS NOT NULL
+        AND OLD.kind <> 'redacted'
+        AND (NEW.workspace_id, NEW.pos, NEW.event_id, NEW.kind, NEW.actor_id, NEW.via,
+             NEW.recorded_at, NEW.payload_hash, NEW.hash)
+          = (OLD.workspace_id, OLD.pos, OLD.event_id, OLD.kind, OLD.actor_id, OLD.via,
+             OLD.recorded_at, OLD.payload_hash, OLD.hash)
+        AND (NEW.object_id, NEW.related_id, NEW.receipt_id, NEW.audience)
+            IS NOT DISTINCT FROM (OLD.object_id, OLD.related_id, OLD.receipt_id, OLD.audience)
+        AND EXISTS (
+            SELECT FROM object_events r
+            WHERE r.workspace_id = OLD.workspace_id
+              AND r.pos > OLD.pos
+              AND r.kind = 'redacted'
+              AND r.payload::jsonb -> 'targets' @> to_jsonb(OLD.pos))
+    THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'the log only grows: % on % is refused', TG_OP, TG_TABLE_NAME
+        USING ERRCODE = 'insufficient_privilege';
+END
+$$;
+CREATE INDEX object_events_redactions ON object_events (workspace_id, pos) WHERE kind = 'redacted';
+
+CREATE TRIGGER log_only_grows BEFORE UPDATE OR DELETE ON object_events
+    FOR EACH ROW EXECUTE FUNCTION refuse_log_change();
+ALTER TABLE object_events ENABLE ALWAYS TRIGGER log_only_grows;
+
+-- TRUNCATE triggers are not inherited by partitions, nor is ENABLE ALWAYS on every version.
+DO $$
+DECLARE
+    part regclass;
+BEGIN
+    FOR part IN
+        SELECT 'object_events'::regclass
+        UNION ALL
+        SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'object_events'::regclass
+    LOOP
+        EXECUTE format(
+            'CREATE TRIGGER log_never_truncated BEFORE TRUNCATE ON %s '
+            'FOR EACH STATEMENT EXECUTE FUNCTION refuse_log_change()', part);
+        EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER log_never_truncated', part);
+        EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER log_only_grows', part);
+    END LOOP;
+END
+$$;
+
+-- Empties the payloads that a redaction names. It can do no more than the trigger lets through.
+CREATE FUNCTION empty_redacted_payloads(p_workspace uuid, p_redaction bigint) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    WITH emptied AS (
+        UPDATE public.object_events e
+        SET payload = NULL
+        FROM public.object_events r
+        WHERE r.workspace_id = p_workspace AND r.pos = p_redaction AND r.kind = 'redacted'
+          AND e.workspace_id = p_workspace
+          AND e.pos = ANY (ARRAY(
+              SELECT t::bigint FROM jsonb_array_elements_text(r.payload::jsonb -> 'targets') t))
+          AND e.payload IS NOT NULL
+        RETURNING 1)
+    SELECT count(*) FROM emptied
+$$;
+REVOKE ALL ON FUNCTION empty_redacted_payloads FROM PUBLIC;
+
+-- Reviewed data -----------------------------------------------------------------------------------
+
+CREATE TABLE catalog_types (
+    workspace_id uuid NOT NULL REFERENCES workspaces,
+    name text NOT NULL,
+    description text NOT NULL,
+    added_pos bigint,
+    PRIMARY KEY (workspace_id, name)
+);
+COMMENT ON COLUMN catalog_types.added_pos IS 'The event by which the operator added it; NULL for built-in.';
+CREATE TABLE catalog_properties (
+    name text PRIMARY KEY,
+    description text NOT NULL,
+    many boolean NOT NULL
+);
+CREATE TABLE catalog_links (
+    name text PRIMARY KEY,
+    inverse text NOT NULL,
+    description text NOT NULL
+);
+CREATE TABLE trust_rules (
+    rule text PRIMARY KEY,
+    origin text NOT NULL,
+    channel text NOT NULL,
+    confirmation text NOT NULL,
+    band smallint NOT NULL CHECK (band BETWEEN 0 AND 2),
+    UNIQUE (origin, channel, confirmation)
+);
+
+-- Who -----------------------------------------------------------------------------------------------
+
+CREATE TABLE principals (
+    workspace_id uuid NOT NULL REFERENCES workspaces,
+    principal_id uuid NOT NULL,
+    name text NOT NULL,
+    role text NOT NULL CHECK (role IN (
+        'operator', 'agent', 'scribe', 'ingestor', 'reviewer', 'reader', 'system')),
+    audiences text[] NOT NULL,
+    owned_sources text[] NOT NULL,
+    default_audience text NOT NULL,
+    version bigint NOT NULL,
+    PRIMARY KEY (workspace_id, principal_id),
+    UNIQUE (workspace_id, name)
+);
+CREATE TABLE credentials (
+    workspace_id uuid NOT NULL REFERENCES workspaces,
+    token_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    token_hash bytea NOT NULL UNIQUE CHECK (octet_length(token_hash) = 32),
+    issued_at timestamptz NOT NULL,
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    PRIMARY KEY (workspace_id, token_id)
+);
+COMMENT ON TABLE credentials IS 'Not a projection: hashes are kept out of the log and of archives.';
+
+-- Projections -----------------------------------------------------------------------------------------
+
+CREATE TABLE objects (
+    workspace_id uuid NOT NULL REFERENCES workspaces,
+    object_id uuid NOT NULL,
+    type text NOT NULL,
+    name text NOT NULL,
+    canonical text NOT NULL CHECK (octet_length(canonical) <= 1024),
+    status text NOT NULL CHECK (status IN ('active', 'merged', 'archived', 'retired', 'historical')),
+    merged_into uuid,
+    head_id uuid NOT NULL,
+    audience text NOT NULL,
+    created_by uuid NOT NULL,
+    created_pos bigint NOT NULL,
+    version bigint NOT NULL,
+    PRIMARY KEY (workspace_id, object_id),
+    CHECK ((status = 'merged') = (merged_into IS NOT NULL)),
+    CHECK ((status = 'merged') = (head_id <> object_id))
+);
+CREATE INDEX objects_head ON objects (workspace_id, head_id) WHERE head_id <> object_id;
+CREATE INDEX objects_type ON objects (workspace_id, type, status, object_id);
+
+CREATE TABLE object_aliases (
+    workspace_id uuid NOT NULL REFERENCES workspaces,
+    canonical text NOT NULL CHECK (octet_length(canonical) <= 1024),
+    type text NOT NULL,
+    audience text NOT NULL,
+    object_id uuid NOT NULL,
+    name text NOT NULL,
+    is_current boolean NOT NULL,
+    pos bigint NOT NULL,
+    PRIMARY KEY (workspace_id, canonical, type, audience)
+);
+CREATE INDEX object_aliases_object ON object_aliases (workspace_id, object_id);
+CREATE INDEX object_aliases_trigram ON object_aliases USING gin (workspace_id, canonical gin_trgm_ops);
+
+CREATE TABLE assertions (
+    workspace_id uuid NOT NULL,
+    object_id uuid NOT NULL,
+    property text NOT NULL,
+    value_key text NOT NULL,
+    source text NOT NULL,
+    head_id uuid NOT NULL,
+    pos bigint NOT NULL,
+    event_id uuid NOT NULL,
+    value text NOT NULL,
+    digest bytea NOT NULL,
+    actor_id uuid NOT NULL,
+    class text NOT NULL CHECK (class IN (
+        'self_declared', 'authoritative_api', 'direct_observation', 'derived', 'co_occurrence')),
+    rule text NOT NULL REFERENCES trust_rules,
+    band smallint NOT NULL CHECK (band BETWEEN 0 AND 2),
+    root text NOT NULL,
+    evidence text,
+    derived_from uuid[] NOT NULL,
+    valid_from text,
+    valid_to text,
+    valid_since timestamptz NOT NULL,
+    valid_until timestamptz,
+    first_observed timestamptz NOT NULL,
+    last_observed timestamptz NOT NULL,
+    times integer NOT NULL CHECK (times > 0),
+    audience text NOT NULL,
+    PRIMARY KEY (workspace_id, object_id, property, value_key, source)
+);
+COMMENT ON COLUMN assertions.value IS 'Canonical JSON text.';
+COMMENT ON COLUMN assertions.valid_since IS
+    'Start of validity for comparison: the first instant of valid_from, or of the first observation when that is open.';
+COMMENT ON COLUMN assertions.valid_until IS 'First instant after valid_to; NULL when open.';
+CREATE INDEX assertions_head ON assertions (workspace_id, head_id, property);
+CREATE INDEX assertions_pos ON assertions (workspace_id, pos);
+CREATE INDEX assertions_event ON assertions (workspace_id, event_id);
+
+-- Claims that are no longer current, as they stood when they were closed.
+CREATE TABLE assertion_history (
+    LIKE assertions INCLUDING DEFAULTS INCLUDING CONSTRAINTS,
+    closed_pos bigint NOT NULL,
+    closing text NOT NULL CHECK (closing IN ('superseded', 'retracted')),
+    PRIMARY KEY (workspace_id, pos)
+);
+CREATE INDEX assertion_history_head ON assertion_history (workspace_id, head_id, property, pos);
+CREATE INDEX assertion_history_object ON assertion_history (workspace_id, object_id);
+CREATE INDEX assertion_history_event ON assertion_history (workspace_id, event_id);
+
+CREATE TABLE links (
+    workspace_id uuid NOT NULL,
+    src_id uuid NOT NULL,
+    type text NOT NULL,
+    dst_id uuid NOT NULL,
+    source text NOT NULL,
+    src_head_id uuid NOT NULL,
+    dst_head_id uuid NOT NULL,
+    pos bigint NOT NULL,
+    event_id uuid NOT NULL,
+    actor_id uuid NOT NULL,
+    class text NOT NULL,
+    rule text NOT NULL REFERENCES trust_rules,
+    band smallint NOT NULL CHECK (band BETWEEN 0 AND 2),
+    root text NOT NULL,
+    evidence text,
+    derived_from uuid[] NOT NULL,
+    valid_from text,
+    valid_to text,
+    valid_since timestamptz NOT NULL,
+    valid_until timestamptz,
+    first_observed timestamptz NOT NULL,
+    last_observed timestamptz NOT NULL,
+    times integer NOT NULL CHECK (times > 0),
+    audience text NOT NULL,
+    PRIMARY KEY (workspace_id, src_id, type, dst_id, source)
+);
+CREATE INDEX links_src_head ON links (workspace_id, src_head_id, type, dst_head_id);
+CREATE INDEX links_dst_head ON links (workspace_id, dst_head_id, type, src_head_id);
+CREATE INDEX links_dst ON links (workspace_id, dst_id);
+CREATE INDEX links_pos ON links (workspace_id, pos);
+
+CREATE TABLE link_history (
+    LIKE links INCLUDING DEFAULTS INCLUDING CONSTRAINTS,
+    closed_pos bigint NOT NULL,
+    closing text NOT NULL CHECK (closing IN ('superseded', 'retracted')),
+    PRIMARY KEY (workspace_id, pos)
+);
+CREATE INDEX link_history_src ON link_history (workspace_id, src_id);
+CREATE INDEX link_history_dst ON link_history (workspace_id, dst_id);
+
+-- One document per claim (doc_pos: the claim's pos) and one per object (doc_pos: its created_pos).
+CREATE TABLE search_documents (
+    workspace_id uuid NOT NULL,
+    doc_pos bigint NOT NULL,
+    object_id uuid NOT NULL,
+    head_id uuid NOT NULL,
+    type text NOT NULL,
+    property text,
+    audience text NOT NULL,
+    head_audience text NOT NULL,
+    active boolean NOT NULL,
+    closed_pos bigint,
+    valid_since timestamptz NOT NULL,
+    valid_until timestamptz,
+    length integer NOT NULL,
+    tokenizer smallint NOT NULL,
+    tsv tsvector NOT NULL,
+    PRIMARY KEY (workspace_id, doc_pos)
+);
+COMMENT ON COLUMN search_documents.active IS 'The head is active: kept here so that no route can forget to ask.';
+COMMENT ON COLUMN search_documents.property IS 'NULL for the document of an object, which holds its names.';
+COMMENT ON COLUMN search_documents.closed_pos IS 'Set once the claim is superseded or retracted.';
+CREATE INDEX search_documents_text ON search_documents USING gin (workspace_id, tsv);
+CREATE INDEX search_documents_object ON search_documents (workspace_id, object_id);
+CREATE INDEX search_documents_head ON search_documents (workspace_id, head_id);
+
+-- Retries -----------------------------------------------------------------------------------------------
+
+CREATE TABLE idempotency_keys (
+    workspace_id uuid NOT NULL,
+    principal_id uuid NOT NULL,
+    key text NOT NULL CHECK (octet_length(key) BETWEEN 1 AND 200),
+    request_digest bytea NOT NULL,
+    answer text NOT NULL,
+    quotes bigint[],
+    recorded_at timestamptz NOT NULL,
+    PRIMARY KEY (workspace_id, principal_id, key)
+);
+CREATE INDEX idempotency_keys_age ON idempotency_keys (recorded_at);
+CREATE INDEX idempotency_keys_quotes ON idempotency_keys USING gin (quotes) WHERE quotes IS NOT NULL;
+
+-- Visibility: the one definition. Every read selects from these; none names a base table. -------------
+-- They are inlined by the planner, so that a filter or a limit outside reaches the indexes inside.
+-- p_every: the reader sees each audience (the operator). p_audiences: what it sees otherwise.
+-- p_as_of: what held in the world at that moment. p_known: what was in the log up to that pos.
+
+CREATE FUNCTION may_see(p_audience text, p_every boolean, p_audiences text[]) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT p_every OR p_audience = ANY (p_audiences)
+$$;
+
+-- For lenses, by named object: of any status.
+CREATE FUNCTION named_objects(p_workspace uuid, p_every boolean, p_audiences text[])
+RETURNS SETOF objects LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT o.* FROM objects o
+    WHERE o.workspace_id = p_workspace AND may_see(o.audience, p_every, p_audiences)
+$$;
+
+-- What takes part today.
+CREATE FUNCTION visible_objects(p_workspace uuid, p_every boolean, p_audiences text[])
+RETURNS SETOF objects LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT o.* FROM objects o
+    WHERE o.workspace_id = p_workspace AND o.status = 'active'
+      AND may_see(o.audience, p_every, p_audiences)
+$$;
+
+-- Names that lead to something the reader may know of, with the object that answers today.
+CREATE FUNCTION named_aliases(p_workspace uuid, p_every boolean, p_audiences text[])
+RETURNS TABLE (canonical text, type text, audience text, object_id uuid, name text,
+               is_current boolean, head_id uuid)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT a.canonical, a.type, a.audience, a.object_id, a.name, a.is_current, o.head_id
+    FROM object_aliases a
+    JOIN objects o ON o.workspace_id = a.workspace_id AND o.object_id = a.object_id
+    JOIN objects h ON h.workspace_id = o.workspace_id AND h.object_id = o.head_id
+    WHERE a.workspace_id = p_workspace
+      AND may_see(a.audience, p_every, p_audiences)
+      AND may_see(o.audience, p_every, p_audiences)
+      AND may_see(h.audience, p_every, p_audiences)
+$$;
+
+-- Current claims of what takes part today, in force at p_as_of.
+CREATE FUNCTION visible_assertions(
+    p_workspace uuid, p_every boolean, p_audiences text[], p_as_of timestamptz)
+RETURNS SETOF assertions LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT a.* FROM assertions a
+    JOIN objects h ON h.workspace_id = a.workspace_id AND h.object_id = a.head_id
+    JOIN objects o ON o.workspace_id = a.workspace_id AND o.object_id = a.object_id
+    WHERE a.workspace_id = p_workspace
+      AND may_see(a.audience, p_every, p_audiences)
+      AND may_see(o.audience, p_every, p_audiences)
+      AND h.status = 'active' AND may_see(h.audience, p_every, p_audiences)
+      AND a.valid_since <= p_as_of AND (a.valid_until IS NULL OR a.valid_until > p_as_of)
+$$;
+
+-- Claims for a lens on a named object: of any status and validity, with what closed them.
+-- p_known NULL: as known now. Otherwise as known at that pos.
+CREATE FUNCTION named_assertions(
+    p_workspace uuid, p_every boolean, p_audiences text[], p_known bigint)
+RETURNS TABLE (object_id uuid, property text, value_key text, source text, head_id uuid,
+    pos bigint, event_id uuid, value text, actor_id uuid, class text, rule text, band smallint,
+    root text, evidence text, derived_from uuid[], valid_from text, valid_to text,
+    valid_since timestamptz, valid_until timestamptz, first_observed timestamptz,
+    last_observed timestamptz, times integer, audience text, closed_pos bigint, closing text)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT a.object_id, a.property, a.value_key, a.source, a.head_id, a.pos, a.event_id, a.value,
+        a.actor_id, a.class, a.rule, a.band, a.root, a.evidence, a.derived_from, a.valid_from,
+        a.valid_to, a.valid_since, a.valid_until, a.first_observed, a.last_observed, a.times,
+        a.audience, a.closed_pos, a.closing
+    FROM (
+        SELECT c.object_id, c.property, c.value_key, c.source, c.head_id, c.pos, c.event_id,
+            c.value, c.actor_id, c.class, c.rule, c.band, c.root, c.evidence, c.derived_from,
+            c.valid_from, c.valid_to, c.valid_since, c.valid_until, c.first_observed,
+            c.last_observed, c.times, c.audience, c.workspace_id,
+            NULL::bigint AS closed_pos, NULL::text AS closing
+        FROM assertions c
+        UNION ALL
+        SELECT c.object_id, c.property, c.value_key, c.source, c.head_id, c.pos, c.event_id,
+            c.value, c.actor_id, c.class, c.rule, c.band, c.root, c.evidence, c.derived_from,
+            c.valid_from, c.valid_to, c.valid_since, c.valid_until, c.first_observed,
+            c.last_observed, c.times, c.audience, c.workspace_id, c.closed_pos, c.closing
+        FROM assertion_history c
+    ) a
+    JOIN objects o ON o.workspace_id = a.workspace_id AND o.object_id = a.object_id
+    WHERE a.workspace_id = p_workspace
+      AND may_see(a.audience, p_every, p_audiences)
+      AND may_see(o.audience, p_every, p_audiences)
+      AND (p_known IS NULL AND a.closed_pos IS NULL
+           OR a.pos <= p_known AND (a.closed_pos IS NULL OR a.closed_pos > p_known))
+$$;
+
+-- Current links between things that take part today; a link inside one merged group is not shown.
+CREATE FUNCTION visible_links(
+    p_workspace uuid, p_every boolean, p_audiences text[], p_as_of timestamptz)
+RETURNS SETOF links LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT l.* FROM links l
+    JOIN objects s ON s.workspace_id = l.workspace_id AND s.object_id = l.src_head_id
+    JOIN objects d ON d.workspace_id = l.workspace_id AND d.object_id = l.dst_head_id
+    JOIN objects so ON so.workspace_id = l.workspace_id AND so.object_id = l.src_id
+    JOIN objects dn ON dn.workspace_id = l.workspace_id AND dn.object_id = l.dst_id
+    WHERE l.workspace_id = p_workspace
+      AND may_see(l.audience, p_every, p_audiences)
+      AND may_see(so.audience, p_every, p_audiences)
+      AND may_see(dn.audience, p_every, p_audiences)
+      AND s.status = 'active' AND may_see(s.audience, p_every, p_audiences)
+      AND d.status = 'active' AND may_see(d.audience, p_every, p_audiences)
+      AND (l.src_head_id <> l.dst_head_id OR l.src_id = l.dst_id)
+      AND l.valid_since <= p_as_of AND (l.valid_until IS NULL OR l.valid_until > p_as_of)
+$$;
+
+-- Search documents of what takes part today. p_known NULL: of current claims only.
+CREATE FUNCTION visible_documents(
+    p_workspace uuid, p_every boolean, p_audiences text[], p_as_of timestamptz, p_known bigint)
+RETURNS SETOF search_documents LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT d.* FROM search_documents d
+    WHERE d.workspace_id = p_workspace
+      AND d.active
+      AND may_see(d.audience, p_every, p_audiences)
+      AND may_see(d.head_audience, p_every, p_audiences)
+      AND d.valid_since <= p_as_of AND (d.valid_until IS NULL OR d.valid_until > p_as_of)
+      AND (p_known IS NULL AND d.closed_pos IS NULL
+           OR d.doc_pos <= p_known AND (d.closed_pos IS NULL OR d.closed_pos > p_known))
+$$;
+
+-- Events a lens may show: those of objects that the reader may know of, and of claims it may read.
+CREATE FUNCTION named_events(p_workspace uuid, p_every boolean, p_audiences text[])
+RETURNS SETOF object_events LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT e.* FROM object_events e
+    JOIN objects o ON o.workspace_id = e.workspace_id AND o.object_id = e.object_id
+    LEFT JOIN objects r ON r.workspace_id = e.workspace_id AND r.object_id = e.related_id
+    WHERE e.workspace_id = p_workspace
+      AND may_see(o.audience, p_every, p_audiences)
+      AND (e.related_id IS NULL OR may_see(r.audience, p_every, p_audiences))
+      AND (p_every OR e.audience = ANY (p_audiences))
+$$;
+
+-- Grants ------------------------------------------------------------------------------------------------
+-- writer: the log grows by it, projections are its own. reader: looks. Neither owns anything.
+
+GRANT USAGE ON SCHEMA public TO muniment_writer, muniment_reader;
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO muniment_writer;
+GRANT INSERT ON workspaces, log_head, object_events TO muniment_writer;
+GRANT UPDATE (pos, hash) ON log_head TO muniment_writer;
+GRANT UPDATE (genesis) ON workspaces TO muniment_writer;
+GRANT INSERT, UPDATE, DELETE ON principals, objects, object_aliases, assertions, assertion_history,
+    links, link_history, search_documents, idempotency_keys, credentials, catalog_types
+    TO muniment_writer;
+GRANT EXECUTE ON FUNCTION empty_redacted_payloads TO muniment_writer;
+GRANT SELECT ON workspaces, log_head, object_events, principals, credentials, objects,
+    object_aliases, assertions, assertion_history, links, link_history, search_documents,
+    catalog_types, catalog_properties, catalog_links, trust_rules TO muniment_reader;
+REVOKE SELECT ON credentials FROM muniment_reader;
