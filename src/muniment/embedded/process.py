@@ -62,7 +62,13 @@ def spawn(
     )
 
 
-def run(command: Sequence[str | Path], *, user: ServiceUser, text: str = "") -> tuple[int, str]:
+def run(
+    command: Sequence[str | Path],
+    *,
+    user: ServiceUser,
+    text: str = "",
+    keep: tuple[int, ...] = (),
+) -> tuple[int, str]:
     """Run a program to its end as `user`, `text` on its input; return exit code and output."""
     done = subprocess.run(
         command,
@@ -74,6 +80,7 @@ def run(command: Sequence[str | Path], *, user: ServiceUser, text: str = "") -> 
         text=True,
         errors="replace",
         check=False,
+        pass_fds=keep,
         umask=0o077,
         user=user.uid if user.drop else None,
         group=user.gid if user.drop else None,

@@ -171,8 +171,11 @@ class Supervisor(ABC):
         """The folder that the server is started on, by which its process is known."""
 
     @abstractmethod
-    def _command(self, site: Site) -> Sequence[str | Path]:
-        """Make everything ready for a start and return the command line."""
+    def _command(self, site: Site, keep: int) -> Sequence[str | Path]:
+        """Make everything ready for a start and return the command line.
+
+        Programs that prepare the data inherit `keep`, the descriptor of the server's lock.
+        """
 
     @abstractmethod
     def _answers(self, site: Site) -> bool:
@@ -236,7 +239,7 @@ class Supervisor(ABC):
                 self._pause(deadline)
 
     def _launch(self, site: Site, server: FileLock) -> None:
-        command = self._command(site)
+        command = self._command(site, server.descriptor)
         with site.open(site.log_path(self.name), os.O_WRONLY | os.O_APPEND) as log:
             before = os.fstat(log).st_size
             child = process.spawn(command, user=site.user, log=log, keep=server.descriptor)

@@ -67,7 +67,7 @@ class EmbeddedValkey(Supervisor):
     def _pid_path(self) -> Path:
         return self._folder / "valkey.pid"
 
-    def _command(self, site: Site) -> Sequence[str | Path]:
+    def _command(self, site: Site, keep: int) -> Sequence[str | Path]:
         program = binaries.reachable(binaries.valkey_program(), self.name, site)
         site.own_folder(self._folder)
         self._pid_path.unlink(missing_ok=True)
