@@ -1,0 +1,1 @@
+"""Owns the measurements: each module is one, run by `scripts/bench NAME`."""
