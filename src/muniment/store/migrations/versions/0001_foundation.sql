@@ -521,7 +521,6 @@ GRANT INSERT, UPDATE, DELETE ON principals, objects, object_aliases, assertions,
     links, link_history, search_documents, idempotency_keys, credentials, catalog_types
     TO muniment_writer;
 GRANT EXECUTE ON FUNCTION empty_redacted_payloads TO muniment_writer;
-GRANT SELECT ON workspaces, log_head, object_events, principals, credentials, objects,
-    object_aliases, assertions, assertion_history, links, link_history, search_documents,
-    catalog_types, catalog_properties, catalog_links, trust_rules TO muniment_reader;
-REVOKE SELECT ON credentials FROM muniment_reader;
+GRANT SELECT ON workspaces, log_head, object_events, principals, objects, object_aliases,
+    assertions, assertion_history, links, link_history, search_documents, catalog_types,
+    catalog_properties, catalog_links, trust_rules TO muniment_reader;
