@@ -20,7 +20,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 PREFIX: Final = "MUNIMENT_"
 
-_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_UNITS: Final = {"": "seconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def default_home() -> Path:
@@ -36,13 +36,14 @@ def default_home() -> Path:
 
 def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
     """Return the `MUNIMENT_` variables that mean nothing, each with the nearest that does."""
-    known = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
-    ours = sorted(name for name in environment if name.upper().startswith(PREFIX))
-    return {
-        name: next(iter(difflib.get_close_matches(name.upper(), known, n=1)), None)
-        for name in ours
-        if name.upper() not in known
-    }
+    known = list(Settings.model_fields)
+    nearest: dict[str, str | None] = {}
+    for variable in sorted(environment):
+        name = variable.lower().removeprefix(PREFIX.lower())
+        if variable.upper().startswith(PREFIX) and name not in known:
+            found = difflib.get_close_matches(name, known, n=1)
+            nearest[variable] = f"{PREFIX}{found[0].upper()}" if found else None
+    return nearest
 
 
 def _absolute(path: Path) -> Path:
@@ -50,8 +51,8 @@ def _absolute(path: Path) -> Path:
 
 
 def _duration(value: object) -> object:
-    """Read `90s`, `15m`, `24h`, `7d`; leave the rest (seconds, ISO 8601) to pydantic."""
-    found = re.fullmatch(r"\s*(\d{1,9})\s*([smhd])\s*", value) if isinstance(value, str) else None
+    """Read `90`, `90s`, `15m`, `24h`, `7d`; leave the rest (ISO 8601) to pydantic."""
+    found = re.fullmatch(r"\s*(\d{1,9})\s*([smhd]?)\s*", value) if isinstance(value, str) else None
     return timedelta(**{_UNITS[found[2]]: int(found[1])}) if found else value
 
 
@@ -107,7 +108,7 @@ class Settings(BaseSettings):
     redis_url: RedisUrl | None = Field(default=None, repr=False)
     """Your own Valkey or Redis, for the worker's queue. Unset: the private one."""
 
-    host: str = Field(default="127.0.0.1", min_length=1)
+    host: str = Field(default="127.0.0.1", pattern=r"^\S+$")
     """The address that the service binds."""
 
     port: int = Field(default=8790, ge=0, le=65535)
