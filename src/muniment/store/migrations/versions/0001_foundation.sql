@@ -208,6 +208,22 @@ CREATE TABLE credentials (
 );
 COMMENT ON TABLE credentials IS 'Not a projection: hashes are kept out of the log and of archives.';
 
+-- What a token opens. The reader's sessions look a hash up and can list nothing. Whether it has
+-- expired is judged by the database's clock, so that all copies of the service agree.
+CREATE FUNCTION principal_of_token(p_hash bytea)
+RETURNS TABLE (workspace_id uuid, principal_id uuid, name text, role text, audiences text[],
+    owned_sources text[], default_audience text, expired boolean, revoked boolean)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
+    SELECT p.workspace_id, p.principal_id, p.name, p.role, p.audiences, p.owned_sources,
+        p.default_audience, coalesce(c.expires_at <= clock_timestamp(), false),
+        c.revoked_at IS NOT NULL
+    FROM public.credentials c
+    JOIN public.principals p
+        ON p.workspace_id = c.workspace_id AND p.principal_id = c.principal_id
+    WHERE c.token_hash = p_hash
+$$;
+REVOKE ALL ON FUNCTION principal_of_token FROM PUBLIC;
+
 -- Projections -----------------------------------------------------------------------------------------
 
 CREATE TABLE objects (
@@ -277,7 +293,7 @@ COMMENT ON COLUMN assertions.value IS 'Canonical JSON text.';
 COMMENT ON COLUMN assertions.valid_since IS
     'Start of validity for comparison: the first instant of valid_from, or of the first observation when that is open.';
 COMMENT ON COLUMN assertions.valid_until IS 'First instant after valid_to; NULL when open.';
-CREATE INDEX assertions_head ON assertions (workspace_id, head_id, property);
+CREATE INDEX assertions_head ON assertions (workspace_id, head_id, property, value_key);
 CREATE INDEX assertions_pos ON assertions (workspace_id, pos);
 CREATE INDEX assertions_event ON assertions (workspace_id, event_id);
 
@@ -377,21 +393,26 @@ CREATE INDEX idempotency_keys_quotes ON idempotency_keys USING gin (quotes) WHER
 -- Visibility: the one definition. Every read selects from these; none names a base table. -------------
 -- They are inlined by the planner, so that a filter or a limit outside reaches the indexes inside.
 -- p_every: the reader sees each audience (the operator). p_audiences: what it sees otherwise.
--- p_as_of: what held in the world at that moment. p_known: what was in the log up to that pos.
+-- p_as_of: what held in the world at that moment; NULL: now, by the database's clock.
+-- visible_*: what takes part today. named_*: for lenses, by named object, of any status.
 
 CREATE FUNCTION may_see(p_audience text, p_every boolean, p_audiences text[]) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT p_every OR p_audience = ANY (p_audiences)
 $$;
 
--- For lenses, by named object: of any status.
+CREATE FUNCTION in_force(p_since timestamptz, p_until timestamptz, p_as_of timestamptz)
+RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT p_since <= coalesce(p_as_of, now())
+        AND (p_until IS NULL OR p_until > coalesce(p_as_of, now()))
+$$;
+
 CREATE FUNCTION named_objects(p_workspace uuid, p_every boolean, p_audiences text[])
 RETURNS SETOF objects LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT o.* FROM objects o
     WHERE o.workspace_id = p_workspace AND may_see(o.audience, p_every, p_audiences)
 $$;
 
--- What takes part today.
 CREATE FUNCTION visible_objects(p_workspace uuid, p_every boolean, p_audiences text[])
 RETURNS SETOF objects LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT o.* FROM objects o
@@ -402,9 +423,10 @@ $$;
 -- Names that lead to something the reader may know of, with the object that answers today.
 CREATE FUNCTION named_aliases(p_workspace uuid, p_every boolean, p_audiences text[])
 RETURNS TABLE (canonical text, type text, audience text, object_id uuid, name text,
-               is_current boolean, head_id uuid)
+               is_current boolean, pos bigint, head_id uuid, head_status text)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-    SELECT a.canonical, a.type, a.audience, a.object_id, a.name, a.is_current, o.head_id
+    SELECT a.canonical, a.type, a.audience, a.object_id, a.name, a.is_current, a.pos, o.head_id,
+        h.status
     FROM object_aliases a
     JOIN objects o ON o.workspace_id = a.workspace_id AND o.object_id = a.object_id
     JOIN objects h ON h.workspace_id = o.workspace_id AND h.object_id = o.head_id
@@ -412,6 +434,43 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
       AND may_see(a.audience, p_every, p_audiences)
       AND may_see(o.audience, p_every, p_audiences)
       AND may_see(h.audience, p_every, p_audiences)
+$$;
+
+-- Every claim that the reader may know of, current (closed_pos NULL) or closed.
+CREATE FUNCTION named_claims(p_workspace uuid, p_every boolean, p_audiences text[])
+RETURNS TABLE (object_id uuid, property text, value_key text, source text, head_id uuid,
+    pos bigint, event_id uuid, value text, digest bytea, actor_id uuid, class text, rule text,
+    band smallint, root text, evidence text, derived_from uuid[], valid_from text, valid_to text,
+    valid_since timestamptz, valid_until timestamptz, first_observed timestamptz,
+    last_observed timestamptz, times integer, audience text, closed_pos bigint, closing text)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT a.object_id, a.property, a.value_key, a.source, a.head_id, a.pos, a.event_id, a.value,
+        a.digest, a.actor_id, a.class, a.rule, a.band, a.root, a.evidence, a.derived_from,
+        a.valid_from, a.valid_to, a.valid_since, a.valid_until, a.first_observed, a.last_observed,
+        a.times, a.audience, a.closed_pos, a.closing
+    FROM (
+        SELECT c.*, NULL::bigint AS closed_pos, NULL::text AS closing FROM assertions c
+        UNION ALL
+        SELECT c.* FROM assertion_history c
+    ) a
+    JOIN objects o ON o.workspace_id = a.workspace_id AND o.object_id = a.object_id
+    WHERE a.workspace_id = p_workspace
+      AND may_see(a.audience, p_every, p_audiences)
+      AND may_see(o.audience, p_every, p_audiences)
+$$;
+
+-- Claims of a named object, as known now (p_known NULL) or at that pos.
+CREATE FUNCTION named_assertions(
+    p_workspace uuid, p_every boolean, p_audiences text[], p_known bigint)
+RETURNS TABLE (object_id uuid, property text, value_key text, source text, head_id uuid,
+    pos bigint, event_id uuid, value text, digest bytea, actor_id uuid, class text, rule text,
+    band smallint, root text, evidence text, derived_from uuid[], valid_from text, valid_to text,
+    valid_since timestamptz, valid_until timestamptz, first_observed timestamptz,
+    last_observed timestamptz, times integer, audience text, closed_pos bigint, closing text)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT * FROM named_claims(p_workspace, p_every, p_audiences) c
+    WHERE p_known IS NULL AND c.closed_pos IS NULL
+       OR c.pos <= p_known AND (c.closed_pos IS NULL OR c.closed_pos > p_known)
 $$;
 
 -- Current claims of what takes part today, in force at p_as_of.
@@ -425,43 +484,37 @@ RETURNS SETOF assertions LANGUAGE sql STABLE PARALLEL SAFE AS $$
       AND may_see(a.audience, p_every, p_audiences)
       AND may_see(o.audience, p_every, p_audiences)
       AND h.status = 'active' AND may_see(h.audience, p_every, p_audiences)
-      AND a.valid_since <= p_as_of AND (a.valid_until IS NULL OR a.valid_until > p_as_of)
+      AND in_force(a.valid_since, a.valid_until, p_as_of)
 $$;
 
--- Claims for a lens on a named object: of any status and validity, with what closed them.
--- p_known NULL: as known now. Otherwise as known at that pos.
-CREATE FUNCTION named_assertions(
+-- Links of a named object, as known now (p_known NULL) or at that pos. A link inside one merged
+-- group is not shown.
+CREATE FUNCTION named_links(
     p_workspace uuid, p_every boolean, p_audiences text[], p_known bigint)
-RETURNS TABLE (object_id uuid, property text, value_key text, source text, head_id uuid,
-    pos bigint, event_id uuid, value text, actor_id uuid, class text, rule text, band smallint,
-    root text, evidence text, derived_from uuid[], valid_from text, valid_to text,
+RETURNS TABLE (src_id uuid, type text, dst_id uuid, source text, src_head_id uuid,
+    dst_head_id uuid, pos bigint, event_id uuid, actor_id uuid, class text, rule text,
+    band smallint, root text, evidence text, derived_from uuid[], valid_from text, valid_to text,
     valid_since timestamptz, valid_until timestamptz, first_observed timestamptz,
     last_observed timestamptz, times integer, audience text, closed_pos bigint, closing text)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
-    SELECT a.object_id, a.property, a.value_key, a.source, a.head_id, a.pos, a.event_id, a.value,
-        a.actor_id, a.class, a.rule, a.band, a.root, a.evidence, a.derived_from, a.valid_from,
-        a.valid_to, a.valid_since, a.valid_until, a.first_observed, a.last_observed, a.times,
-        a.audience, a.closed_pos, a.closing
+    SELECT l.src_id, l.type, l.dst_id, l.source, l.src_head_id, l.dst_head_id, l.pos, l.event_id,
+        l.actor_id, l.class, l.rule, l.band, l.root, l.evidence, l.derived_from, l.valid_from,
+        l.valid_to, l.valid_since, l.valid_until, l.first_observed, l.last_observed, l.times,
+        l.audience, l.closed_pos, l.closing
     FROM (
-        SELECT c.object_id, c.property, c.value_key, c.source, c.head_id, c.pos, c.event_id,
-            c.value, c.actor_id, c.class, c.rule, c.band, c.root, c.evidence, c.derived_from,
-            c.valid_from, c.valid_to, c.valid_since, c.valid_until, c.first_observed,
-            c.last_observed, c.times, c.audience, c.workspace_id,
-            NULL::bigint AS closed_pos, NULL::text AS closing
-        FROM assertions c
+        SELECT c.*, NULL::bigint AS closed_pos, NULL::text AS closing FROM links c
         UNION ALL
-        SELECT c.object_id, c.property, c.value_key, c.source, c.head_id, c.pos, c.event_id,
-            c.value, c.actor_id, c.class, c.rule, c.band, c.root, c.evidence, c.derived_from,
-            c.valid_from, c.valid_to, c.valid_since, c.valid_until, c.first_observed,
-            c.last_observed, c.times, c.audience, c.workspace_id, c.closed_pos, c.closing
-        FROM assertion_history c
-    ) a
-    JOIN objects o ON o.workspace_id = a.workspace_id AND o.object_id = a.object_id
-    WHERE a.workspace_id = p_workspace
-      AND may_see(a.audience, p_every, p_audiences)
-      AND may_see(o.audience, p_every, p_audiences)
-      AND (p_known IS NULL AND a.closed_pos IS NULL
-           OR a.pos <= p_known AND (a.closed_pos IS NULL OR a.closed_pos > p_known))
+        SELECT c.* FROM link_history c
+    ) l
+    JOIN objects so ON so.workspace_id = l.workspace_id AND so.object_id = l.src_id
+    JOIN objects dn ON dn.workspace_id = l.workspace_id AND dn.object_id = l.dst_id
+    WHERE l.workspace_id = p_workspace
+      AND may_see(l.audience, p_every, p_audiences)
+      AND may_see(so.audience, p_every, p_audiences)
+      AND may_see(dn.audience, p_every, p_audiences)
+      AND (l.src_head_id <> l.dst_head_id OR l.src_id = l.dst_id)
+      AND (p_known IS NULL AND l.closed_pos IS NULL
+           OR l.pos <= p_known AND (l.closed_pos IS NULL OR l.closed_pos > p_known))
 $$;
 
 -- Current links between things that take part today; a link inside one merged group is not shown.
@@ -480,21 +533,23 @@ RETURNS SETOF links LANGUAGE sql STABLE PARALLEL SAFE AS $$
       AND s.status = 'active' AND may_see(s.audience, p_every, p_audiences)
       AND d.status = 'active' AND may_see(d.audience, p_every, p_audiences)
       AND (l.src_head_id <> l.dst_head_id OR l.src_id = l.dst_id)
-      AND l.valid_since <= p_as_of AND (l.valid_until IS NULL OR l.valid_until > p_as_of)
+      AND in_force(l.valid_since, l.valid_until, p_as_of)
 $$;
 
--- Search documents of what takes part today. p_known NULL: of current claims only.
+-- Search documents of what takes part today: of current claims, or of those at p_known; with
+-- p_closed also of claims that were superseded or retracted since.
 CREATE FUNCTION visible_documents(
-    p_workspace uuid, p_every boolean, p_audiences text[], p_as_of timestamptz, p_known bigint)
+    p_workspace uuid, p_every boolean, p_audiences text[], p_as_of timestamptz, p_known bigint,
+    p_closed boolean)
 RETURNS SETOF search_documents LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT d.* FROM search_documents d
     WHERE d.workspace_id = p_workspace
       AND d.active
       AND may_see(d.audience, p_every, p_audiences)
       AND may_see(d.head_audience, p_every, p_audiences)
-      AND d.valid_since <= p_as_of AND (d.valid_until IS NULL OR d.valid_until > p_as_of)
-      AND (p_known IS NULL AND d.closed_pos IS NULL
-           OR d.doc_pos <= p_known AND (d.closed_pos IS NULL OR d.closed_pos > p_known))
+      AND in_force(d.valid_since, d.valid_until, p_as_of)
+      AND (p_known IS NULL OR d.doc_pos <= p_known)
+      AND (d.closed_pos IS NULL OR p_closed OR d.closed_pos > p_known)
 $$;
 
 -- Events a lens may show: those of objects that the reader may know of, and of claims it may read.
@@ -509,6 +564,41 @@ RETURNS SETOF object_events LANGUAGE sql STABLE PARALLEL SAFE AS $$
       AND (p_every OR e.audience = ANY (p_audiences))
 $$;
 
+-- The redaction that emptied an event which the reader may see.
+CREATE FUNCTION redaction_of(p_workspace uuid, p_pos bigint) RETURNS bigint
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT min(r.pos) FROM object_events r
+    WHERE r.workspace_id = p_workspace AND r.kind = 'redacted' AND r.pos > p_pos
+      AND r.payload::jsonb -> 'targets' @> to_jsonb(p_pos)
+$$;
+
+-- What an actor on a visible row is called.
+CREATE FUNCTION principal_name(p_workspace uuid, p_principal uuid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT p.name FROM principals p
+    WHERE p.workspace_id = p_workspace AND p.principal_id = p_principal
+$$;
+
+-- The last pos that was in the log at a moment. Times follow positions, so this halves its way.
+CREATE FUNCTION pos_at(p_workspace uuid, p_at timestamptz) RETURNS bigint
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    WITH RECURSIVE halving (low, high) AS (
+        SELECT 0::bigint, h.pos FROM log_head h WHERE h.workspace_id = p_workspace
+        UNION ALL
+        SELECT CASE WHEN e.recorded_at <= p_at THEN e.pos ELSE s.low END,
+            CASE WHEN e.recorded_at <= p_at THEN s.high ELSE e.pos - 1 END
+        FROM halving s
+        JOIN object_events e ON e.workspace_id = p_workspace AND e.pos = (s.low + s.high + 1) / 2
+        WHERE s.low < s.high)
+    SELECT coalesce(min(low), 0) FROM halving WHERE low >= high
+$$;
+
+-- For what follows the log or checks it, not for a reader.
+CREATE FUNCTION whole_log(p_workspace uuid) RETURNS SETOF object_events
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT e.* FROM object_events e WHERE e.workspace_id = p_workspace
+$$;
+
 -- Grants ------------------------------------------------------------------------------------------------
 -- writer: the log grows by it, projections are its own. reader: looks. Neither owns anything.
 
@@ -521,6 +611,7 @@ GRANT INSERT, UPDATE, DELETE ON principals, objects, object_aliases, assertions,
     links, link_history, search_documents, idempotency_keys, credentials, catalog_types
     TO muniment_writer;
 GRANT EXECUTE ON FUNCTION empty_redacted_payloads TO muniment_writer;
+GRANT EXECUTE ON FUNCTION principal_of_token TO muniment_reader;
 GRANT SELECT ON workspaces, log_head, object_events, principals, objects, object_aliases,
     assertions, assertion_history, links, link_history, search_documents, catalog_types,
     catalog_properties, catalog_links, trust_rules TO muniment_reader;

@@ -1,0 +1,1 @@
+"""Statements that write. Importable from `muniment.actions` alone."""

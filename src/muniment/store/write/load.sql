@@ -1,0 +1,220 @@
+-- name: objects
+-- The head with the clock, the objects that a batch names with their merged groups and names, and the retries.
+WITH named AS (
+    SELECT a.object_id
+    FROM object_aliases a
+    WHERE a.workspace_id = $1
+      AND a.canonical = ANY ($3::text[])
+      AND ($5::boolean OR a.audience = ANY ($4::text[]))
+    UNION
+    SELECT unnest($2::uuid[])
+),
+heads AS (
+    SELECT DISTINCT o.head_id
+    FROM named n
+    JOIN objects o ON o.workspace_id = $1 AND o.object_id = n.object_id
+),
+found AS (
+    SELECT o.* FROM heads h
+    JOIN objects o ON o.workspace_id = $1 AND o.object_id = h.head_id
+    UNION ALL
+    SELECT o.* FROM heads h
+    JOIN objects o ON o.workspace_id = $1 AND o.head_id = h.head_id AND o.head_id <> o.object_id
+)
+SELECT
+    'head' AS tag,
+    NULL::uuid AS id,
+    NULL::uuid AS other,
+    NULL::uuid AS head,
+    NULL::uuid AS maker,
+    NULL::text AS a,
+    NULL::text AS b,
+    NULL::text AS c,
+    NULL::text AS d,
+    NULL::text AS e,
+    l.pos AS n,
+    NULL::bigint AS m,
+    NULL::boolean AS flag,
+    l.hash AS bytes,
+    clock_timestamp() AS moment
+FROM log_head l
+WHERE l.workspace_id = $1
+UNION ALL
+SELECT
+    'object', o.object_id, o.merged_into, o.head_id, o.created_by, o.type, o.name, o.canonical,
+    o.status, o.audience, o.created_pos, o.version, NULL, NULL, NULL
+FROM found o
+UNION ALL
+SELECT
+    'reason', o.object_id, NULL, NULL, NULL, e.payload::jsonb ->> 'reason', NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM found o
+JOIN object_events e ON e.workspace_id = $1 AND e.pos = o.version
+WHERE o.status NOT IN ('active', 'merged')
+UNION ALL
+SELECT
+    'name', a.object_id, NULL, NULL, NULL, a.canonical, a.type, a.audience,
+    a.name, NULL, a.pos, NULL, a.is_current, NULL, NULL
+FROM found o
+JOIN object_aliases a ON a.workspace_id = $1 AND a.object_id = o.object_id
+UNION ALL
+SELECT
+    'retry', k.principal_id, NULL, NULL, NULL, k.key, k.answer, NULL,
+    NULL, NULL, NULL, NULL, NULL, k.request_digest, NULL
+FROM unnest($6::uuid[], $7::text[]) AS w (principal_id, key)
+JOIN idempotency_keys k
+    ON k.workspace_id = $1 AND k.principal_id = w.principal_id AND k.key = w.key
+
+-- name: claims
+-- Current claims of the slots that a batch touches, in whole merged groups; long values by digest alone.
+SELECT
+    a.object_id,
+    a.property,
+    a.source,
+    a.value_key,
+    CASE WHEN octet_length(a.value) <= 2000 THEN a.value END AS value,
+    a.digest,
+    a.pos,
+    a.event_id,
+    a.actor_id,
+    a.class,
+    a.rule,
+    a.band,
+    a.root,
+    a.evidence,
+    a.derived_from,
+    a.valid_from,
+    a.valid_to,
+    a.first_observed,
+    a.last_observed,
+    a.times,
+    a.audience
+FROM unnest($2::uuid[], $3::text[], $4::text[]) AS w (head_id, property, value_key)
+JOIN assertions a
+    ON a.workspace_id = $1
+    AND a.head_id = w.head_id
+    AND a.property = w.property
+    AND a.value_key = w.value_key
+
+-- name: links
+-- Current links of a type between the merged groups that a batch touches.
+SELECT
+    l.src_id,
+    l.type,
+    l.dst_id,
+    l.source,
+    l.pos,
+    l.event_id,
+    l.actor_id,
+    l.class,
+    l.rule,
+    l.band,
+    l.root,
+    l.evidence,
+    l.derived_from,
+    l.valid_from,
+    l.valid_to,
+    l.first_observed,
+    l.last_observed,
+    l.times,
+    l.audience
+FROM unnest($2::uuid[], $3::text[], $4::uuid[]) AS w (src_id, type, dst_id)
+JOIN links l
+    ON l.workspace_id = $1
+    AND l.src_head_id = w.src_id
+    AND l.type = w.type
+    AND l.dst_head_id = w.dst_id
+
+-- name: parents
+-- The bands and audiences of claims and links that others are to be derived from.
+SELECT a.event_id, a.band, ARRAY[a.audience, o.audience, h.audience] AS audiences
+FROM assertions a
+JOIN objects o ON o.workspace_id = $1 AND o.object_id = a.object_id
+JOIN objects h ON h.workspace_id = $1 AND h.object_id = o.head_id
+WHERE a.workspace_id = $1 AND a.event_id = ANY ($2::uuid[])
+UNION ALL
+SELECT a.event_id, a.band, ARRAY[a.audience, o.audience, h.audience]
+FROM assertion_history a
+JOIN objects o ON o.workspace_id = $1 AND o.object_id = a.object_id
+JOIN objects h ON h.workspace_id = $1 AND h.object_id = o.head_id
+WHERE a.workspace_id = $1 AND a.event_id = ANY ($2::uuid[])
+
+-- name: logged
+-- Events that are to be redacted.
+SELECT pos, kind, object_id, related_id, audience, payload
+FROM object_events
+WHERE workspace_id = $1 AND pos = ANY ($2::bigint[])
+
+-- name: claims_at
+-- Current claims that certain events made.
+SELECT
+    a.object_id,
+    a.property,
+    a.source,
+    a.value_key,
+    NULL::text AS value,
+    a.digest,
+    a.pos,
+    a.event_id,
+    a.actor_id,
+    a.class,
+    a.rule,
+    a.band,
+    a.root,
+    a.evidence,
+    a.derived_from,
+    a.valid_from,
+    a.valid_to,
+    a.first_observed,
+    a.last_observed,
+    a.times,
+    a.audience
+FROM assertions a
+WHERE a.workspace_id = $1 AND a.pos = ANY ($2::bigint[])
+
+-- name: links_at
+-- Current links that certain events made.
+SELECT
+    l.src_id,
+    l.type,
+    l.dst_id,
+    l.source,
+    l.pos,
+    l.event_id,
+    l.actor_id,
+    l.class,
+    l.rule,
+    l.band,
+    l.root,
+    l.evidence,
+    l.derived_from,
+    l.valid_from,
+    l.valid_to,
+    l.first_observed,
+    l.last_observed,
+    l.times,
+    l.audience
+FROM links l
+WHERE l.workspace_id = $1 AND l.pos = ANY ($2::bigint[])
+
+-- name: principals
+-- All principals.
+SELECT principal_id, name, role, audiences, owned_sources, default_audience, version
+FROM principals
+WHERE workspace_id = $1
+
+-- name: live_tokens
+-- Tokens that are not revoked.
+SELECT token_id, principal_id FROM credentials WHERE workspace_id = $1 AND revoked_at IS NULL
+
+-- name: types
+-- Types that the operator added.
+SELECT name, added_pos FROM catalog_types WHERE workspace_id = $1 AND added_pos IS NOT NULL
+
+-- name: lock_head
+-- Hold the head until the transaction ends.
+SELECT pos FROM log_head WHERE workspace_id = $1 FOR UPDATE
+
+-- name: hash_at
+-- The hash of the event at a position.
+SELECT hash FROM object_events WHERE workspace_id = $1 AND pos = $2
