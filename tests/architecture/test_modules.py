@@ -56,16 +56,6 @@ def test_domain_imports_the_standard_library_alone() -> None:
     ] == []
 
 
-def test_what_writes_is_reached_through_actions_alone() -> None:
-    assert [
-        f"{module.path}:{line} {name}"
-        for module in package()
-        if not module.under("src/muniment/actions/", "src/muniment/store/")
-        for name, line in imports(module)
-        if f"{name}.".startswith("muniment.store.write.")
-    ] == []
-
-
 def test_imports_within_the_package_are_absolute() -> None:
     assert [
         f"{module.path}:{node.lineno}"
