@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -34,6 +35,9 @@ START_SECONDS: Final = 600.0
 STOP_SECONDS: Final = 60.0
 """How long an orderly stop may take before the server is killed, which loses nothing committed."""
 
+START_ATTEMPTS: Final = 5
+"""How many servers may be killed from outside while they start, before that is an error."""
+
 LOG_TAIL_BYTES: Final = 2_000
 
 
@@ -55,6 +59,10 @@ class ServerStatus:
     """Of the running server; None as well when it runs where we see no pid (a container)."""
     data: Path
     log: Path
+
+
+class _KilledAtStart(EmbeddedError):
+    """The server was killed before it answered; what was wrong with that start is over."""
 
 
 class Supervisor(ABC):
@@ -228,6 +236,14 @@ class Supervisor(ABC):
     def _ensure(self, site: Site) -> None:
         """Adopt the running server or start one; return when it answers."""
         site.cut_log(self.name)
+        for _ in range(START_ATTEMPTS - 1):
+            try:
+                return self._adopt_or_launch(site)
+            except _KilledAtStart:
+                continue
+        return self._adopt_or_launch(site)
+
+    def _adopt_or_launch(self, site: Site) -> None:
         deadline = time.monotonic() + START_SECONDS
         with opened(site.lock_path(f"{self.name}-server"), site.user) as server:
             # Locked and mute: it is starting, stopping, or its last backends are still leaving.
@@ -288,7 +304,8 @@ class Supervisor(ABC):
         with site.open(path, os.O_RDONLY) as log:
             start = max(before, os.fstat(log).st_size - LOG_TAIL_BYTES)
             said = os.pread(log, LOG_TAIL_BYTES, start).decode(errors="replace").strip()
-        return EmbeddedError(
+        kind = _KilledAtStart if child.returncode == -signal.SIGKILL else EmbeddedError
+        return kind(
             f"The embedded {self.name} ended at once (exit code {child.returncode}): {said}",
             code="embedded_start_failed",
             next_step=f"Read {path}; it holds what the server said.",

@@ -343,6 +343,35 @@ def test_a_setting_that_postgres_refuses_is_reported_in_its_words(used_home: Pat
         assert scalar(server.dsn, "SELECT 1") == 1
 
 
+@pytest.mark.parametrize(("kills", "starts"), [(4, True), (5, False)])
+def test_a_server_killed_while_it_starts_is_started_again_a_few_times(
+    used_home: Path, monkeypatch: pytest.MonkeyPatch, kills: int, starts: bool
+) -> None:
+    real = binaries.postgres_program().path
+    folder = used_home.parent / "bin"
+    folder.mkdir()
+    (folder / "left").write_text("x" * kills)
+    (folder / "left").chmod(0o666)
+    for name in ("pg_ctl", "initdb", "postgres"):
+        (folder / name).write_text(
+            f"#!/bin/sh\ncd {folder}\n"
+            'if [ "$1" = -D ] && [ -s left ]; then\n'
+            '    left=$(cat left); printf %s "${left#x}" > left; kill -9 $$\n'
+            f'fi\nexec {real.parent}/{name} "$@"\n'
+        )
+        (folder / name).chmod(0o755)
+    monkeypatch.setattr(binaries, "PACKAGES", {})
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    server = EmbeddedPostgres(used_home)
+    if starts:
+        with server:
+            assert scalar(server.dsn, "SELECT 1") == 1
+        return
+    with pytest.raises(EmbeddedError) as caught:
+        server.start()
+    assert caught.value.code == "embedded_start_failed"
+
+
 def test_a_home_that_cannot_be_a_folder_is_a_typed_error(home: Path) -> None:
     home.write_text("")
     with pytest.raises(EmbeddedError) as caught:
