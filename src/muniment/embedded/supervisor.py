@@ -247,12 +247,12 @@ class Supervisor(ABC):
         deadline = time.monotonic() + START_SECONDS
         with opened(site.lock_path(f"{self.name}-server"), site.user) as server:
             # Locked and mute: it is starting, stopping, or its last backends are still leaving.
-            while not (free := server.try_exclusive()) and not self._answers(site):
+            # Not locked and alive: somebody started it by hand.
+            while not server.try_exclusive() or self._live_pid() is not None:
+                if self._answers(site):
+                    return
                 self._pause(deadline)
-            if free and self._live_pid() is None:
-                self._launch(site, server)
-            while not self._answers(site):
-                self._pause(deadline)
+            self._launch(site, server)
 
     def _launch(self, site: Site, server: FileLock) -> None:
         command = self._command(site, server.descriptor)
