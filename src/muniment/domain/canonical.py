@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from muniment.domain import limits
 from muniment.domain.errors import Malformed, TooLarge
@@ -107,11 +107,11 @@ def _check_container(value: object, field: str, depth: int) -> Json:
             next_step="Flatten it, or send the inner part as a string.",
         )
     if isinstance(value, list):
-        items: list[object] = value  # pyright: ignore[reportUnknownVariableType]
+        items = cast("list[object]", value)
         return [_check(item, field, depth + 1) for item in items]
     if isinstance(value, dict):
         checked: dict[str, Json] = {}
-        pairs: dict[object, object] = value  # pyright: ignore[reportUnknownVariableType]
+        pairs = cast("dict[object, object]", value)
         for key, item in pairs.items():
             if not isinstance(key, str):
                 break
@@ -119,8 +119,12 @@ def _check_container(value: object, field: str, depth: int) -> Json:
         else:
             return checked
     raise Malformed(
-        f"{field} holds {type(value).__name__}, which is not JSON.",
+        f"{field} holds {_kind(value)}, which is not JSON.",
         code="not_json",
         field=field,
         next_step="Send strings, numbers, booleans, null, arrays and objects with string keys.",
     )
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__

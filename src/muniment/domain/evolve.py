@@ -97,6 +97,7 @@ def _created(state: State, at: Envelope, event: ev.ObjectCreated) -> None:
         head_id=event.object_id,
         audience=audience,
         created_by=at.actor_id,
+        created_at=at.recorded_at,
         created_pos=at.pos,
         version=at.pos,
     )

@@ -34,6 +34,7 @@ class ObjectRow:
     merged_into: the object that it was merged into, while `status` is merged.
     head_id: the object that answers for it today (itself unless merged).
     audience: who may know that it exists.
+    created_at: when the event that made it was recorded.
     version: pos of the last event that changed its identity or lifecycle.
     """
 
@@ -46,6 +47,7 @@ class ObjectRow:
     head_id: UUID
     audience: str
     created_by: UUID
+    created_at: datetime
     created_pos: int
     version: int
 

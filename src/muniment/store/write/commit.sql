@@ -21,8 +21,8 @@ appended AS (
 objects_put AS (
     INSERT INTO objects (
         workspace_id, object_id, type, name, canonical, status, merged_into, head_id, audience,
-        created_by, created_pos, version)
-    SELECT $1, o.*
+        created_by, created_pos, version, created_at)
+    SELECT $1, o.*, $5
     FROM head, unnest(
         $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::uuid[], $23::uuid[],
         $24::text[], $25::uuid[], $26::bigint[], $27::bigint[])

@@ -184,6 +184,7 @@ def _put_object(state: State, row: asyncpg.Record) -> None:
         head_id=row["head"],
         audience=row["e"],
         created_by=row["maker"],
+        created_at=row["moment"],
         created_pos=row["n"],
         version=row["m"],
     )

@@ -42,7 +42,7 @@ WHERE l.workspace_id = $1
 UNION ALL
 SELECT
     'object', o.object_id, o.merged_into, o.head_id, o.created_by, o.type, o.name, o.canonical,
-    o.status, o.audience, o.created_pos, o.version, NULL, NULL, NULL
+    o.status, o.audience, o.created_pos, o.version, NULL, NULL, o.created_at
 FROM found o
 UNION ALL
 SELECT

@@ -237,6 +237,7 @@ CREATE TABLE objects (
     head_id uuid NOT NULL,
     audience text NOT NULL,
     created_by uuid NOT NULL,
+    created_at timestamptz NOT NULL,
     created_pos bigint NOT NULL,
     version bigint NOT NULL,
     PRIMARY KEY (workspace_id, object_id),
@@ -577,6 +578,12 @@ CREATE FUNCTION principal_name(p_workspace uuid, p_principal uuid) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT p.name FROM principals p
     WHERE p.workspace_id = p_workspace AND p.principal_id = p_principal
+$$;
+
+-- The catalog belongs to the whole workspace.
+CREATE FUNCTION visible_types(p_workspace uuid) RETURNS SETOF catalog_types
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT t.* FROM catalog_types t WHERE t.workspace_id = p_workspace
 $$;
 
 -- The last pos that was in the log at a moment. Times follow positions, so this halves its way.
