@@ -135,12 +135,12 @@ def local_operator(workspace_id: UUID, via: Via = Via.CONSOLE) -> Principal:
     )
 
 
-def local_ingestor(workspace_id: UUID, source: str) -> Principal:
-    """Return the operator at the ingest door, speaking for `source`."""
+def local_ingestor(workspace_id: UUID, source: str, via: Via = Via.INGEST) -> Principal:
+    """Return the operator at the ingest door, or at that of imports, speaking for `source`."""
     return Principal(
         actor=Actor(
             reader=_local_reader(workspace_id),
-            via=Via.INGEST,
+            via=via,
             source=source,
             owned_sources=(source,),
         )
