@@ -20,7 +20,7 @@ class Actions:
     """Carries out commands. One per process; it keeps a writer for each workspace in use."""
 
     def __init__(self, database: Database, settings: WriterSettings | None = None) -> None:
-        self._database = database
+        self.database = database
         self._settings = settings or WriterSettings()
         self._writers: dict[UUID, Writer] = {}
         self._closed = False
@@ -70,7 +70,7 @@ class Actions:
             raise RuntimeError("the actions are closed")
         writer = self._writers.get(actor.workspace_id)
         if writer is None:
-            writer = Writer(self._database, actor.workspace_id, self._settings)
+            writer = Writer(self.database, actor.workspace_id, self._settings)
             self._writers[actor.workspace_id] = writer
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         pending = Pending(actor=actor, command=command, key=key, future=future)

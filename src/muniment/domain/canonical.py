@@ -119,12 +119,8 @@ def _check_container(value: object, field: str, depth: int) -> Json:
         else:
             return checked
     raise Malformed(
-        f"{field} holds {_kind(value)}, which is not JSON.",
+        f"{field} holds {type(cast('object', value)).__name__}, which is not JSON.",
         code="not_json",
         field=field,
         next_step="Send strings, numbers, booleans, null, arrays and objects with string keys.",
     )
-
-
-def _kind(value: object) -> str:
-    return type(value).__name__
