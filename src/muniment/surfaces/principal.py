@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, cast
 from uuid import UUID, uuid4
 
 from muniment.actions import Actions
@@ -145,6 +145,33 @@ def local_ingestor(workspace_id: UUID, source: str, via: Via = Via.INGEST) -> Pr
             owned_sources=(source,),
         )
     )
+
+
+async def local_agent(actions: Actions, workspace_id: UUID, name: str) -> Principal:
+    """Return the agent of that name on this machine, which is made when it is not there.
+
+    Raises:
+        Malformed: not a name.
+        Conflict: the name belongs to a principal of another role.
+    """
+    change = ChangePrincipal(
+        name=require_size(display_name(name), "name", PRINCIPAL_NAME_BYTES),
+        role=Role.AGENT,
+        audiences=None,
+        owned_sources=None,
+        default_audience=None,
+        reason="An agent on this machine connected over stdio.",
+    )
+    outcome = await actions.perform(local_operator(workspace_id).actor, change)
+    principal_id = UUID(str(cast("dict[str, Json]", outcome.answer["principal"])["id"]))
+    reader = Reader(
+        workspace_id=workspace_id,
+        principal_id=principal_id,
+        name=change.name,
+        role=Role.AGENT,
+        audiences=frozenset((FLEET, private_audience(principal_id))),
+    )
+    return Principal(actor=Actor(reader=reader, via=Via.MCP, source=f"agent:{change.name}"))
 
 
 def local_system(workspace_id: UUID) -> Principal:
