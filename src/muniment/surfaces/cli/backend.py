@@ -1,0 +1,117 @@
+"""Carries out a verb: on the local store as its operator, or at a service over MCP.
+
+The verbs have the same names and arguments on both sides, those of the MCP tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from muniment.surfaces.cli.scope import (
+    mcp_url,
+    not_remote,
+    read_settings,
+    require_whole_scope,
+)
+
+if TYPE_CHECKING:
+    from muniment.bootstrap import Service
+    from muniment.surfaces.principal import Principal
+
+    Verb = Callable[[Service, Principal, "Raw"], Awaitable["Answer"]]
+
+Raw = Mapping[str, Any]
+Answer = dict[str, Any]
+
+TOOLS: Final = frozenset(
+    {
+        "recall",
+        "open",
+        "trace",
+        "remember",
+        "relate",
+        "retract",
+        "merge",
+        "unmerge",
+        "set_status",
+    }
+)
+"""The verbs that a service offers as tools."""
+
+
+async def perform(verb: str, raw: Raw) -> Answer:
+    """Carry out a verb where the settings say; `key` is the idempotency key of a command.
+
+    Raises:
+        MunimentError: refused, not found, or out of reach.
+    """
+    settings = read_settings()
+    require_whole_scope(settings)
+    given = {name: value for name, value in raw.items() if value is not None}
+    if settings.url is not None and settings.token is not None:
+        if verb not in TOOLS:
+            raise not_remote(verb.replace("_", "-"))
+        from muniment.surfaces.client import call
+
+        return await call(mcp_url(settings.url), settings.token, verb, given)
+    from muniment.bootstrap import open_service
+    from muniment.surfaces.principal import local_operator
+
+    async with open_service(settings) as service:
+        operator = local_operator(service.workspace.workspace_id)
+        return await _HERE[verb](service, operator, given)
+
+
+async def _recall(service: Service, who: Principal, raw: Raw) -> Answer:
+    from muniment.reads.arguments import parse_recall
+
+    return await service.reads.recall(who.reader, parse_recall(raw))
+
+
+async def _open(service: Service, who: Principal, raw: Raw) -> Answer:
+    from muniment.reads.arguments import parse_open
+
+    return await service.reads.open(who.reader, parse_open(raw))
+
+
+async def _trace(service: Service, who: Principal, raw: Raw) -> Answer:
+    from muniment.reads.arguments import parse_trace
+
+    return await service.reads.trace(who.reader, parse_trace(raw))
+
+
+async def _list(service: Service, who: Principal, raw: Raw) -> Answer:
+    from muniment.reads.arguments import parse_list
+
+    return await service.reads.list_objects(who.reader, parse_list(raw))
+
+
+def _command(parser: str) -> Verb:
+    """Return the verb whose arguments `domain.parse` reads by the function of that name."""
+
+    async def run(service: Service, who: Principal, raw: Raw) -> Answer:
+        from muniment.domain import parse
+
+        key = parse.parse_key(raw.get("key"))
+        command = getattr(parse, parser)({k: v for k, v in raw.items() if k != "key"})
+        outcome = await service.actions.perform(who.actor, command, key=key)
+        return dict(outcome.answer)
+
+    return run
+
+
+_HERE: Final[dict[str, Verb]] = {
+    "recall": _recall,
+    "open": _open,
+    "trace": _trace,
+    "list": _list,
+    "remember": _command("parse_remember"),
+    "relate": _command("parse_relate"),
+    "retract": _command("parse_retract"),
+    "rename": _command("parse_rename"),
+    "merge": _command("parse_merge"),
+    "unmerge": _command("parse_unmerge"),
+    "set_status": _command("parse_set_status"),
+    "redact": _command("parse_redact"),
+}
