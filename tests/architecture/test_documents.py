@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from muniment.surfaces.mcp.schemas import TOOLS
 from tests.architecture.command_line import commands, resolve
 from tests.architecture.tree import ROOT, files, modules
 
@@ -33,6 +34,11 @@ def _examples(text: str) -> list[str]:
 def test_readme_names_every_command() -> None:
     text = _text("README.md")
     assert [name for name in commands() if f"muniment {name}" not in text] == []
+
+
+def test_readme_names_every_tool() -> None:
+    named = set(_code(_text("README.md")))
+    assert [name for name in TOOLS if name not in named] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
