@@ -21,7 +21,11 @@ STATEMENTS = {
 }
 
 # They wait for a process that tells its state in a file only, on a thread without a loop.
-MAY_BLOCK = ("src/muniment/embedded/", "src/muniment/surfaces/cli/seat.py")
+MAY_BLOCK = (
+    "src/muniment/embedded/",
+    "src/muniment/surfaces/cli/seat.py",
+    "src/muniment/surfaces/cli/up.py",
+)
 
 IDENTITIES = {"Actor", "Reader"}
 PRINCIPAL = "src/muniment/surfaces/principal.py"
