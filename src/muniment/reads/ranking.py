@@ -1,0 +1,91 @@
+"""How hits are ordered: every number of it, and which lexemes drive the relaxed route.
+
+The lists are fused by a weighted sum, each divided by its best score (which did better in our
+measurements than reciprocal ranks); then a hit weighs a little more when what it says was better
+obtained. Weights that are tuned to one collection cost on another, so these are round.
+
+How common a lexeme is, is counted at each search over what the reader may see, up to a bound: a
+statistic over all rows would tell of hidden ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from muniment.domain.evidence import CONFIDENCE, EvidenceClass
+from muniment.domain.tokens import Term, quote
+from muniment.store.read.recall import Scoring
+
+BUDGET: Final = 2_000
+"""Documents that one route may bring in. More is slower and orders the first page no better."""
+BOUND: Final = BUDGET + 1
+CORPUS: Final = 100_000
+"""What the inverse document frequency takes for the number of documents: the true one would cost
+a count, and only the ratio between lexemes matters."""
+LENGTH: Final = 20.0
+"""Positions of an average document, for BM25's length term (k1 1.2, b 0.75)."""
+LEXEMES: Final = 48
+TEXT_WEIGHT: Final = 0.65
+STRICT_WEIGHT: Final = 0.25
+NAME_WEIGHT: Final = 0.6
+HOW: Final = {4: ("id", 1.6), 3: ("name", 1.0), 2: ("prefix", 0.6), 1: ("trigram", 0.6)}
+"""For each way in which a query names an object: the route's name and its share of the weight."""
+FUZZY_CHARS: Final = 30
+"""Trigram on a whole sentence is the dearest route and finds nothing; short queries take it."""
+LIKENESS: Final = 0.4
+"""Below this a name only resembles the query, and is no more than a `did_you_mean`."""
+
+
+def weight(confidence: float) -> float:
+    """Return the factor that a claim's confidence is worth: 0.87 to 0.98."""
+    return 0.8 + 0.2 * confidence
+
+
+SCORING: Final = Scoring(
+    budget=BUDGET,
+    classes=[c.value for c in EvidenceClass],
+    class_weights=[weight(CONFIDENCE[c]) for c in EvidenceClass],
+    object_weight=weight(1.0),
+    length=LENGTH,
+    routes=(TEXT_WEIGHT, STRICT_WEIGHT, NAME_WEIGHT),
+)
+
+
+def lexeme_queries(terms: Sequence[Term]) -> list[str]:
+    """Return the tsqueries of the terms' lexemes, the most telling of each term first."""
+    made: dict[str, None] = {}
+    for rank in range(max((len(term.lexemes) for term in terms), default=0)):
+        for term in terms:
+            if rank < len(term.lexemes):
+                made[quote(term.lexemes[rank]) + (":*" if term.prefix else "")] = None
+    return list(made)[:LEXEMES]
+
+
+def lexeme_weights(counts: Sequence[int]) -> list[float]:
+    """Return the weight (inverse document frequency) of lexemes that occur in so many documents."""
+    return [math.log(1 + CORPUS / (count + 0.5)) for count in counts]
+
+
+def strict_query(terms: Sequence[Term]) -> str:
+    """Return the tsquery that all terms satisfy together."""
+    return " & ".join(f"({term.query})" for term in terms)
+
+
+def relaxed_query(lexemes: Sequence[str], counts: Sequence[int]) -> str | None:
+    """Return the tsquery of the rarest lexemes whose documents fit the budget.
+
+    When even the rarest has more, it stands alone and brings in its newest. None: none occurs.
+    """
+    present = sorted(
+        (count, lexeme) for lexeme, count in zip(lexemes, counts, strict=True) if count
+    )
+    chosen: list[str] = []
+    total = 0
+    for count, lexeme in present:
+        total += count
+        if chosen and total > BUDGET:
+            break
+        chosen.append(lexeme)
+    return " | ".join(chosen) or None
