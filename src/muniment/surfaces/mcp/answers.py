@@ -44,7 +44,7 @@ def succeeded(answer: dict[str, Json]) -> Wire:
             details={"bytes": len(text)},
             next_step="Narrow it: a smaller limit, one property, or one of the objects by id.",
         )
-    result: Wire = {"content": [{"type": "text", "text": text.decode()}], "isError": False}
+    result = _result(text, failed=False)
     if len(text) <= SENT_ONCE_BYTES:
         result["structuredContent"] = answer
     return result
@@ -53,10 +53,15 @@ def succeeded(answer: dict[str, Json]) -> Wire:
 def failed(error: MunimentError) -> Wire:
     """Return the result of a call that was refused, in a form that a model can act on."""
     answer: dict[str, Any] = {"error": error.as_dict()}
+    return _result(orjson.dumps(answer), failed=True) | {"structuredContent": answer}
+
+
+def _result(text: bytes, *, failed: bool) -> Wire:
+    # `resultType` is of the 2026 era; the SDK takes it off for the one before.
     return {
-        "content": [{"type": "text", "text": orjson.dumps(answer).decode()}],
-        "structuredContent": answer,
-        "isError": True,
+        "resultType": "complete",
+        "content": [{"type": "text", "text": text.decode()}],
+        "isError": failed,
     }
 
 

@@ -31,7 +31,7 @@ def build_server(service: Service, who: WhoAsks, toolbox: Toolbox = TOOLBOX) -> 
     """Return a server whose calls are made by whom `who` finds in the request's context."""
 
     async def list_tools(ctx: Context, _: PaginatedRequestParams) -> dict[str, Any]:
-        return {"tools": toolbox.listing(who(ctx).role)}
+        return {"resultType": "complete", "tools": toolbox.listing(who(ctx).role)}
 
     async def call_tool(ctx: Context, params: CallToolRequestParams) -> dict[str, Any]:
         try:
