@@ -56,7 +56,7 @@ def evolve(state: State, envelope: Envelope) -> None:  # noqa: C901 - one case a
         case ev.Merged():
             _merged(state, envelope, event)
         case ev.Unmerged():
-            _unmerged(state, envelope, event)
+            _unmerged(state, event)
         case ev.Redacted():
             for target in event.targets:
                 _redact(state, target)
@@ -129,26 +129,23 @@ def _merged(state: State, at: Envelope, event: ev.Merged) -> None:
     loser, survivor = event.object_id, event.survivor_id
     row = state.objects[loser]
     moving = state.group(loser)
-    state.objects.put(
-        loser, replace(row, status=Status.MERGED, merged_into=survivor, version=at.pos)
-    )
+    state.objects.put(loser, replace(row, status=Status.MERGED, merged_into=survivor))
+    state.merged_at.put(loser, at.pos)
     for member in moving:
         state.objects.put(member, replace(state.objects[member], head_id=survivor))
     state.members.drop(loser)
     state.members.put(survivor, state.members.get(survivor, frozenset()) | moving)
 
 
-def _unmerged(state: State, at: Envelope, event: ev.Unmerged) -> None:
+def _unmerged(state: State, event: ev.Unmerged) -> None:
     loser, survivor = event.object_id, event.survivor_id
     staying = state.members.get(survivor, frozenset())
     moving = frozenset(m for m in staying if chain_reaches(state, m, loser))
     for member in moving:
         state.objects.put(member, replace(state.objects[member], head_id=loser))
     row = state.objects[loser]
-    state.objects.put(
-        loser,
-        replace(row, status=Status.ACTIVE, merged_into=None, head_id=loser, version=at.pos),
-    )
+    state.objects.put(loser, replace(row, status=Status.ACTIVE, merged_into=None, head_id=loser))
+    state.merged_at.drop(loser)
     if rest := staying - moving:
         state.members.put(survivor, rest)
     else:

@@ -35,7 +35,8 @@ class ObjectRow:
     head_id: the object that answers for it today (itself unless merged).
     audience: who may know that it exists.
     created_at: when the event that made it was recorded.
-    version: pos of the last event that changed its identity or lifecycle.
+    version: pos of the last event that changed its name or status. A merge leaves it alone, so that
+        its reverse restores the row to the byte.
     """
 
     object_id: UUID

@@ -75,6 +75,7 @@ class State:
     closed: superseded and retracted rows, by the pos that made them.
     names_of: keys of the names that lead to an object. named: keys that share a canonical name.
     members: for a head, the objects merged into it, directly or not.
+    merged_at: for a merged object, the pos of its merge.
     types: types that the operator added, with the pos that did.
     """
 
@@ -85,6 +86,7 @@ class State:
         self.names_of: Table[UUID, tuple[NameKey, ...]] = Table(self.journal)
         self.named: Table[str, frozenset[NameKey]] = Table(self.journal)
         self.members: Table[UUID, frozenset[UUID]] = Table(self.journal)
+        self.merged_at: Table[UUID, int] = Table(self.journal)
         self.claims: Table[ClaimKey, Claim] = Table(self.journal)
         self.slots: Table[tuple[UUID, str], tuple[ClaimKey, ...]] = Table(self.journal)
         self.claim_at: Table[int, ClaimKey] = Table(self.journal)

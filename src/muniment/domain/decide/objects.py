@@ -100,13 +100,14 @@ def unmerge(session: Session, command: Unmerge) -> Outcome:
         return _settled(session, row, ALREADY_REVERSED)
     survivor = session.state.objects[row.merged_into]
     if survivor.status is Status.MERGED:
+        blocking = session.state.merged_at[survivor.object_id]
         raise Refused(
             f"{survivor.type} {survivor.name!r} was merged on into {survivor.merged_into} at pos "
-            f"{survivor.version}, and that merge rests on this one.",
+            f"{blocking}, and that merge rests on this one.",
             code="merge_rests_on_this",
             field="loser",
             next_step=f"Unmerge {survivor.object_id} first.",
-            details={"blocked_by": survivor.version, "object_id": str(survivor.object_id)},
+            details={"blocked_by": blocking, "object_id": str(survivor.object_id)},
         )
     session.emit(
         Unmerged(object_id=row.object_id, survivor_id=survivor.object_id),

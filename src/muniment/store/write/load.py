@@ -157,6 +157,8 @@ def _objects(rows: Iterable[asyncpg.Record]) -> Loaded:
             case "reason":
                 if row["a"]:
                     reasons[row["id"]] = row["a"]
+            case "merge":
+                state.merged_at.put(row["id"], row["n"])
             case "retry":
                 retries[row["id"], row["a"]] = Retry(request_digest=row["bytes"], answer=row["b"])
             case _:

@@ -53,6 +53,14 @@ JOIN object_events e ON e.workspace_id = $1 AND e.pos = o.version
 WHERE o.status NOT IN ('active', 'merged')
 UNION ALL
 SELECT
+    'merge', o.object_id, NULL, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL, max(e.pos), NULL, NULL, NULL, NULL
+FROM found o
+JOIN object_events e ON e.workspace_id = $1 AND e.object_id = o.object_id
+WHERE o.status = 'merged' AND e.kind = 'merged'
+GROUP BY o.object_id
+UNION ALL
+SELECT
     'name', a.object_id, NULL, NULL, NULL, a.canonical, a.type, a.audience,
     a.name, NULL, a.pos, NULL, a.is_current, NULL, NULL
 FROM found o
