@@ -90,6 +90,7 @@ async def append_archive(
         appended, emptied = await _append(connection, workspace_id, head, header, rows)
         if appended:
             await raw.move_head(connection, workspace_id, header.pos, header.hash)
+            await raw.honour_redactions(connection, workspace_id, head.pos)
             await _refill(connection, workspace_id, header.pos)
         if missing := emptied - await raw.redacted_targets(connection, workspace_id):
             raise _broken(min(missing), "its payload is gone without a redaction")

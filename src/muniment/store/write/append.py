@@ -12,6 +12,7 @@ from muniment.store.database import Connection
 from muniment.store.statements import load
 
 _SQL = load("write/append.sql")
+_AFTER = load("write/after.sql")
 
 
 async def insert_events(
@@ -36,6 +37,13 @@ async def move_head(connection: Connection, workspace_id: UUID, pos: int, digest
 async def redacted_targets(connection: Connection, workspace_id: UUID) -> set[int]:
     """Return every position that a redaction in the log names."""
     return {row["pos"] for row in await connection.fetch(_SQL["redacted_targets"], workspace_id)}
+
+
+async def honour_redactions(connection: Connection, workspace_id: UUID, after: int) -> None:
+    """Remove what redactions past `after` name: they may reach back to events that stood before."""
+    for row in await connection.fetch(_SQL["redactions_after"], workspace_id, after):
+        await connection.execute(_AFTER["redact_answers"], workspace_id, row["targets"])
+        await connection.execute(_AFTER["empty_payloads"], workspace_id, row["pos"])
 
 
 async def expire_retries(connection: Connection, workspace_id: UUID, retention: timedelta) -> int:

@@ -25,6 +25,14 @@ FROM object_events r
 CROSS JOIN jsonb_array_elements_text(r.payload::jsonb -> 'targets') AS t
 WHERE r.workspace_id = $1 AND r.kind = 'redacted'
 
+-- name: redactions_after
+-- Redactions past a position, and what each names.
+SELECT r.pos, ARRAY(
+    SELECT t::bigint FROM jsonb_array_elements_text(r.payload::jsonb -> 'targets') AS t) AS targets
+FROM object_events r
+WHERE r.workspace_id = $1 AND r.kind = 'redacted' AND r.pos > $2
+ORDER BY r.pos
+
 -- name: expire_retries
 -- Answers to idempotency keys that are older than the retention.
 DELETE FROM idempotency_keys
