@@ -14,11 +14,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from muniment.domain import limits
-from muniment.domain.text import canonical_name
+from muniment.domain.text import cannot_be_seen, canonical_name
 
 UNNAMED: Final = "(unnamed)"
 _SPACES: Final = re.compile(r"\s+")
-_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _DIGEST_CHARS: Final = 12
 
 
@@ -29,9 +28,7 @@ def visible(raw: str) -> str:
     """
     if raw.isascii() and raw.isprintable():
         return raw
-    return "".join(
-        _escape(char) if unicodedata.category(char) in _INVISIBLE else char for char in raw
-    )
+    return "".join(_escape(char) if cannot_be_seen(char) else char for char in raw)
 
 
 def bounded(raw: str, *, suffix: str = "", limit: int = limits.NAME_BYTES) -> str:

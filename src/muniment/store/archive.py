@@ -1,4 +1,4 @@
-"""The raw log, read in order: what an archive is made of and compared with."""
+"""The raw log, read in order: what an archive is made of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from muniment.domain.archive import ArchiveHeader, ArchiveRow
-from muniment.store.database import Connection, Database, Executor, reachable
+from muniment.store.database import Connection, Database, reachable
 from muniment.store.statements import load
 
 _SQL = load("archive.sql")
@@ -47,19 +47,12 @@ async def log_view(database: Database, workspace_id: UUID) -> AsyncGenerator[Log
     ):
         yield LogView(
             workspace_id=workspace_id,
-            header=await log_head(connection, workspace_id),
+            header=await _head(connection, workspace_id),
             connection=connection,
         )
 
 
-async def log_head(executor: Executor, workspace_id: UUID) -> ArchiveHeader:
-    """Return where the log stands."""
-    row = await executor.fetchrow(_SQL["head"], workspace_id)
+async def _head(connection: Connection, workspace_id: UUID) -> ArchiveHeader:
+    row = await connection.fetchrow(_SQL["head"], workspace_id)
     assert row is not None
     return ArchiveHeader(genesis=row["genesis"], pos=row["pos"], hash=row["hash"])
-
-
-async def hash_at(executor: Executor, workspace_id: UUID, pos: int) -> bytes | None:
-    """Return the chain's hash at a position, or None past the head."""
-    found: bytes | None = await executor.fetchval(_SQL["hash_at"], workspace_id, pos)
-    return found

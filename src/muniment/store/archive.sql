@@ -5,10 +5,6 @@ FROM workspaces w
 JOIN log_head h ON h.workspace_id = w.workspace_id
 WHERE w.workspace_id = $1
 
--- name: hash_at
--- The chain's hash at one position.
-SELECT hash FROM object_events WHERE workspace_id = $1 AND pos = $2
-
 -- name: page
 -- The next events, as they are stored.
 SELECT
