@@ -16,10 +16,17 @@ from muniment.domain import limits
 from muniment.domain.errors import Malformed, TooLarge
 
 _PROPERTY: Final = re.compile(r"[a-z][a-z0-9_]*")
-_SPACES: Final = re.compile(r"\s+")
+_SPACES: Final = re.compile("[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
+"""Spaces of any width (category Zs). A tab or a line end is a control character."""
 _INVISIBLE_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BLANKS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Fillers and blanks that Unicode counts as letters, marks or symbols, and that show nothing."""
 _JOINERS: Final = frozenset({"\u200c", "\u200d"})
 """Zero-width (non-)joiners carry meaning inside Indic and Persian words and emoji, nowhere else."""
+_SELECTORS: Final = dict.fromkeys(
+    [*map(ord, _JOINERS), *range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]
+)
+"""Joiners and variation selectors choose how a character is drawn: names do not differ by them."""
 
 
 def require_encodable(text: str, field: str) -> str:
@@ -73,11 +80,11 @@ def display_name(raw: str, field: str = "name") -> str:
     require_encodable(raw, field)
     require_size(raw, field, limits.NAME_BYTES)
     if raw.isascii() and raw.isprintable():
-        name = _SPACES.sub(" ", raw.strip())
+        name = _SPACES.sub(" ", raw).strip(" ")
     else:
-        name = _SPACES.sub(" ", unicodedata.normalize("NFC", raw.replace("\n", "\x01")).strip())
+        name = _SPACES.sub(" ", unicodedata.normalize("NFC", raw)).strip(" ")
         _refuse_invisible(name, field)
-    if not name:
+    if not name.translate(_SELECTORS):
         raise Malformed(
             f"{field} is empty.",
             code="empty",
@@ -91,14 +98,20 @@ def canonical_name(name: str) -> str:
     """Return the form of a name that is looked up: NFKC, casefolded, white space collapsed.
 
     Casefolding may leave a form that NFKC would change again, so it is normalised on both sides.
-    The result can be longer than the name; it is cut at 1,024 bytes by `display_name`'s limit on
-    its input times two, which keeps every index row below the btree limit of 2,704 bytes.
+    The result can be many times longer than the name. An index row must stay below the btree limit
+    of 2,704 bytes: a form over 1,024 bytes gives way to a plainer one, at last to the name itself.
     """
     if name.isascii():
         return name.casefold()
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    folded = _SPACES.sub(" ", folded).strip()
-    return folded if len(folded.encode()) <= 2 * limits.NAME_BYTES else name.casefold()
+    plain = name.translate(_SELECTORS)
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold())
+    forms = (_SPACES.sub(" ", folded).strip(" "), plain.casefold())
+    return next((form for form in forms if len(form.encode()) <= 2 * limits.NAME_BYTES), name)
+
+
+def cannot_be_seen(char: str) -> bool:
+    """Say whether a reader would not see the character `char`."""
+    return unicodedata.category(char) in _INVISIBLE_CATEGORIES or char in _BLANKS
 
 
 def property_name(raw: str, field: str = "property") -> str:
@@ -161,7 +174,7 @@ def plain_line(raw: str, field: str, limit: int) -> str:
 
 def _refuse_invisible(text: str, field: str) -> None:
     for at, char in enumerate(text):
-        if unicodedata.category(char) not in _INVISIBLE_CATEGORIES or _joins(text, at):
+        if not cannot_be_seen(char) or _joins(text, at):
             continue
         raise Malformed(
             f"{field} contains U+{ord(char):04X}, which cannot be seen.",
