@@ -64,7 +64,7 @@ def hit(
         made["property"] = row.property
         made |= _value(row, found, whole_values)
         made |= _provenance(row)
-        if flag_closed and row.closed_pos is not None:
+        if flag_closed and (row.closed_pos is not None or row.next_pos is not None):
             made |= _closed(row)
     made["routes"] = [*_routes(row, named)]
     return made
@@ -88,7 +88,7 @@ def _provenance(row: RankedRow) -> Shown:
     assert row.last_observed is not None
     made: Shown = {"source": row.source}
     made |= shown.standing(row.evidence_class, row.band, row.roots)
-    if row.disagree and row.closed_pos is None:
+    if row.disagree and row.closed_pos is None and row.next_pos is None:
         made["disagreement"] = True
     made["observed"] = shown.observed(row.first_observed, row.last_observed, row.times or 1)
     return made | shown.present(
@@ -102,7 +102,7 @@ def _provenance(row: RankedRow) -> Shown:
 
 
 def _closed(row: RankedRow) -> Shown:
-    if row.closing != "superseded":
+    if row.closing == "retracted":
         return {"retracted": {"pos": row.closed_pos}}
     if row.next_pos is None or row.next_value is None:
         return {"superseded": {}}

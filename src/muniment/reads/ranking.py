@@ -18,8 +18,8 @@ from muniment.domain.evidence import CONFIDENCE, EvidenceClass
 from muniment.domain.tokens import Term, quote
 from muniment.store.read.recall import Scoring
 
-BUDGET: Final = 2_000
-"""Documents that one route may bring in. More is slower and orders the first page no better."""
+BUDGET: Final = 1_000
+"""Documents that each text route may bring in, the newest first when there are more."""
 BOUND: Final = BUDGET + 1
 CORPUS: Final = 100_000
 """What the inverse document frequency takes for the number of documents: the true one would cost

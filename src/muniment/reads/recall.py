@@ -1,6 +1,6 @@
 """Search: five routes over the same visible documents, fused, with their provenance.
 
-Three statements: the objects that the query names, how common its lexemes are, and the ranking,
+Three statements: how common the query's lexemes are, the objects that it names, and the ranking,
 which alone decides what is shown: it selects from visibility once more, so nothing that left
 between the statements can come back by them. Pages follow each other by score: what a score is
 made of is frozen in the cursor, so writes that go on move nothing from one page to another.
@@ -64,8 +64,8 @@ async def recall(executor: Executor, secret: bytes, reader: Reader, query: Recal
         if query.cursor is None
         else cursors.unseal(secret, reader, search.question, query.cursor)
     )
-    await find_names(executor, search)
     await count(executor, search, place)
+    await find_names(executor, search)
     page = await _page(executor, search, place)
     found = snippets.pattern_of(search.terms)
     made = await _shown(executor, search, [row.scored for row in page.rows], found)

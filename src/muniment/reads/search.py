@@ -25,6 +25,7 @@ ROUTE_SECONDS: Final = 2.0
 SEMANTIC: Final = "unavailable: no embedding model is installed"
 TIMED_OUT: Final = f"left out: it took over {ROUTE_SECONDS:.0f} s"
 NOT_FUZZY: Final = f"skipped: for queries of 4 to {ranking.FUZZY_CHARS} characters"
+AS_IT_IS: Final = "skipped: each word occurs as it is"
 NO_TERMS: Final = "skipped: the query has no letter, digit or symbol"
 MODEST: Final = {"limit", "cursor", "max_chars"}
 """Arguments that say how much of an answer is wanted, not of which question."""
@@ -111,11 +112,12 @@ async def find_names(executor: Executor, search: Search) -> None:
         return
     canonical = canonical_query(search.query.text)
     short = len(canonical) <= ranking.FUZZY_CHARS
+    known = all(search.counts) and bool(search.counts)
     asked = NameQuery(
         canonical=canonical,
         object_id=_as_id(canonical),
-        prefix=short and len(canonical) >= 3,
-        fuzzy=short and len(canonical) >= 4,
+        prefix=short and len(canonical) >= 3 and min(search.counts, default=0) < ranking.BOUND,
+        fuzzy=short and len(canonical) >= 4 and not known,
         limit=20,
     )
     try:
@@ -138,8 +140,6 @@ async def count(executor: Executor, search: Search, place: cursors.Place | None)
     """Count how common each lexeme is, or take the counts that the first page was ranked by."""
     if place is not None:
         search.counts = place["counts"]
-    elif len(search.lexemes) == 1:
-        search.counts = [1]
     elif search.lexemes:
         try:
             search.counts = await store.count_documents(

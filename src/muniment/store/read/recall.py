@@ -129,7 +129,8 @@ class RankedRow:
 
     highest: the best text score of the search; newest: its highest pos.
     roots: independent origins that agree with the claim; disagree: there are some that do not.
-    next_*: the claim that superseded it. covers: for each term, whether it occurs.
+    next_*: the claim that superseded it, or that its source made later on what was merged since.
+    covers: for each term, whether it occurs.
     capped: a route brought in as much as its budget allowed.
     """
 

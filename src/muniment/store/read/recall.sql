@@ -73,10 +73,10 @@ named AS MATERIALIZED (
     SELECT t.object_id, t.likeness FROM unnest($12::uuid[], $13::float8[]) AS t (object_id, likeness)
 ),
 admitted AS MATERIALIZED (
-    SELECT r.route, m.doc_pos, m.confidence, m.place
+    SELECT r.route, m.doc_pos, m.confidence
     FROM routes r
     CROSS JOIN LATERAL (
-        SELECT d.doc_pos, c.confidence, row_number() OVER (ORDER BY d.doc_pos DESC) AS place
+        SELECT d.doc_pos, c.confidence
         FROM (
             SELECT d.doc_pos, d.property
             FROM visible_documents($1, $2, $3, $4, $5, $6) d
@@ -88,6 +88,7 @@ admitted AS MATERIALIZED (
                 AND (NOT $21 OR d.property IS NULL)
                 AND ($22 OR d.property IS NOT NULL)
                 AND ($26::bigint IS NULL OR d.doc_pos <= $26)
+            ORDER BY d.doc_pos DESC
             OFFSET 0
         ) d
         CROSS JOIN LATERAL (
@@ -108,9 +109,10 @@ admitted AS MATERIALIZED (
     ) m
 ),
 candidates AS (
-    SELECT a.doc_pos, a.confidence, NULL::float8 AS likeness FROM admitted a
+    SELECT a.doc_pos, a.confidence, NULL::float8 AS likeness, a.route
+    FROM admitted a
     UNION ALL
-    SELECT d.doc_pos, $25, n.likeness
+    SELECT d.doc_pos, $25, n.likeness, NULL
     FROM named n
     JOIN visible_documents($1, $2, $3, $4, $5, false) d
         ON d.object_id = n.object_id AND d.property IS NULL
@@ -121,20 +123,26 @@ candidates AS (
         AND ($26::bigint IS NULL OR d.doc_pos <= $26)
 ),
 distinct_candidates AS (
-    SELECT doc_pos, max(confidence) AS confidence, max(likeness) AS likeness
-    FROM candidates
-    GROUP BY doc_pos
+    SELECT
+        c.doc_pos,
+        max(c.confidence) AS confidence,
+        coalesce(max(c.likeness), 0) AS likeness,
+        coalesce(bool_or(c.route = 'strict'), false) AS strict,
+        bool_or(c.route IS NOT NULL) AS textual
+    FROM candidates c
+    GROUP BY c.doc_pos
 ),
-matched AS (
+matched AS MATERIALIZED (
     SELECT
         c.doc_pos,
         c.confidence,
-        coalesce(c.likeness, 0) AS likeness,
+        c.likeness,
+        c.textual,
         d.object_id,
         d.head_id,
         d.property,
-        EXISTS (SELECT FROM routes r WHERE r.route = 'strict' AND d.tsv @@ r.query) AS strict,
-        EXISTS (SELECT FROM routes r WHERE d.tsv @@ r.query) AS textual,
+        c.strict OR NOT c.textual
+            AND EXISTS (SELECT FROM routes r WHERE r.route = 'strict' AND d.tsv @@ r.query) AS strict,
         (
             SELECT coalesce(sum(l.weight * f.tf * 2.2 / (f.tf + 1.2 * (0.25 + 0.75 * d.length / $28))), 0)
             FROM lexemes l
@@ -216,7 +224,7 @@ SELECT
         WHERE d.doc_pos = s.doc_pos
         ORDER BY t.place
     ) AS covers,
-    EXISTS (SELECT FROM admitted a WHERE a.place >= $27) AS capped
+    EXISTS (SELECT FROM admitted a GROUP BY a.route HAVING count(*) >= $27) AS capped
 FROM chosen s
 JOIN named_objects($1, $2, $3) h ON h.object_id = s.head_id
 JOIN named_objects($1, $2, $3) o ON o.object_id = s.object_id
@@ -226,21 +234,26 @@ LEFT JOIN LATERAL (
     OFFSET 0
 ) c ON true
 LEFT JOIN LATERAL (
-    SELECT k.event_id, k.pos, k.value FROM named_claims($1, $2, $3) k
-    WHERE c.closing = 'superseded' AND k.pos = c.closed_pos
-    OFFSET 0
-) next ON true
-LEFT JOIN LATERAL (
     SELECT
-        count(DISTINCT v.root) FILTER (WHERE v.digest = c.digest) AS roots,
-        bool_or(v.digest <> c.digest) AS disagree
-    FROM visible_assertions($1, $2, $3, $4) v
-    WHERE v.head_id = s.head_id
-        AND v.property = s.property
-        AND v.value_key = c.value_key
-        AND v.band >= 1
+        count(DISTINCT v.root) FILTER (WHERE v.digest = c.digest AND v.band >= 1) AS roots,
+        bool_or(v.digest <> c.digest AND v.band >= 1 AND v.source <> c.source) AS disagree,
+        max(v.pos) FILTER (WHERE v.source = c.source) AS newest_pos
+    FROM (
+        SELECT DISTINCT ON (a.source) a.source, a.pos, a.digest, a.root, a.band
+        FROM visible_assertions($1, $2, $3, $4) a
+        WHERE a.head_id = s.head_id AND a.property = s.property AND a.value_key = c.value_key
+        ORDER BY a.source, a.pos DESC
+    ) v
     OFFSET 0
 ) others ON c.pos IS NOT NULL
+LEFT JOIN LATERAL (
+    SELECT k.event_id, k.pos, k.value FROM named_claims($1, $2, $3) k
+    WHERE k.pos = CASE
+            WHEN c.closing = 'superseded' THEN c.closed_pos
+            WHEN c.closing IS NULL AND others.newest_pos > c.pos THEN others.newest_pos
+        END
+    OFFSET 0
+) next ON true
 ORDER BY s.score DESC, s.doc_pos DESC
 
 -- name: whole_values
