@@ -573,6 +573,19 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
       AND r.payload::jsonb -> 'targets' @> to_jsonb(p_pos)
 $$;
 
+-- What a fold still needs of an event that was redacted.
+CREATE FUNCTION skeleton_of(p_workspace uuid, p_pos bigint) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT r.payload::jsonb -> 'skeletons' ->> (t.place - 1)::integer
+    FROM object_events r
+    CROSS JOIN LATERAL jsonb_array_elements_text(r.payload::jsonb -> 'targets')
+        WITH ORDINALITY AS t (pos, place)
+    WHERE r.workspace_id = p_workspace AND r.kind = 'redacted' AND r.pos > p_pos
+      AND t.pos::bigint = p_pos
+    ORDER BY r.pos
+    LIMIT 1
+$$;
+
 -- What an actor on a visible row is called.
 CREATE FUNCTION principal_name(p_workspace uuid, p_principal uuid) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
