@@ -102,6 +102,7 @@ async def import_server_memory(
         for command in commands:
             await delivery.add(Parcel(command=command, what=record.what, line=record.line))
     await delivery.flush()
+    delivery.tally.skipped.sort(key=lambda entry: entry.line or 0)
     if progress is not None:
         progress(len(ordered), len(ordered))
     left_out = [f"{key} ({count})" for key, count in sorted(reading.unknown.items())]
