@@ -44,7 +44,7 @@ from muniment.store.workspaces import ensure_workspace
 
 OBJECTS = 5_000
 PROPERTIES = ("description", "status", "owner", "version")
-PLAIN_CONNECTIONS = (8, 16, 32, 64)
+PLAIN_CONNECTIONS = (8, 16, 32)
 WORDS = [f"word{n}" for n in range(4_000)]
 
 PLAIN_SCHEMA = """
@@ -196,11 +196,12 @@ class Bench:
 
         return [at(1), at(32), at(256), Variant(f"muniment{label} bulk", bulk)]
 
-    async def plain_variant(self, *, connections: int, documents: bool) -> Variant:
-        """Return the plain writer on so many connections."""
+    async def plain_variants(self, *, documents: bool) -> list[Variant]:
+        """Return the plain writer on several numbers of connections; the best one counts."""
         label = "+docs" if documents else ""
-        dsn = await self.database(f"plain{label}{connections}")
-        pool = await asyncpg.create_pool(dsn, min_size=connections, max_size=connections)
+        dsn = await self.database(f"plain{label}")
+        most = max(PLAIN_CONNECTIONS)
+        pool = await asyncpg.create_pool(dsn, min_size=most, max_size=most)
         await pool.execute(PLAIN_SCHEMA)
         load = Load([uuid4() for _ in range(OBJECTS)])
         actor_id = uuid4()
@@ -243,7 +244,10 @@ class Bench:
                     )
                 await c.execute("INSERT INTO plain_keys VALUES ($1, $2)", key, pos)
 
-        return Variant(f"plain{label} {connections}", lambda s: callers(connections, s, write))
+        def on(count: int) -> Variant:
+            return Variant(f"plain{label} {count}", lambda s: callers(count, s, write))
+
+        return [on(count) for count in PLAIN_CONNECTIONS]
 
     async def copy_variant(self) -> Variant:
         """Return binary COPY into the product's own log, with its indexes and nothing else."""
@@ -364,10 +368,7 @@ async def main(options: argparse.Namespace) -> None:
         bench = Bench(postgres.start())
         variants: list[Variant] = []
         for documents in (False, True):
-            for connections in PLAIN_CONNECTIONS if not documents else (16, 32):
-                variants.append(
-                    await bench.plain_variant(connections=connections, documents=documents)
-                )
+            variants += await bench.plain_variants(documents=documents)
             variants += await bench.product_variants(documents=documents)
         variants.append(await bench.copy_variant())
         told = await rounds(variants, options.rounds, options.seconds)

@@ -12,18 +12,20 @@ itself tells whether the batch is in it: no acknowledgement is guessed.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import asyncpg
 import orjson
+from asyncpg.pgproto.pgproto import UUID as FastUUID
 
 from muniment.actions.delta import build_delta
+from muniment.actions.digests import request_digest
 from muniment.domain.commands import Command, IssueToken, RevokeToken
 from muniment.domain.dates import parse_instant
 from muniment.domain.decide import Session, decide
@@ -43,6 +45,15 @@ _OPTIMISTIC_TRIES: Final = 2
 _TRIES: Final = 6
 _OUTAGE_SECONDS: Final = 8.0
 """How long a batch waits for a database that went away, before its callers are told."""
+
+
+_HELD: Final = (
+    asyncpg.LockNotAvailableError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+)
+"""Another process holds what this one needs, such as a rebuild the head. It is no command's fault,
+and nothing was written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +79,7 @@ class Pending:
 
     def __post_init__(self) -> None:
         if self.key is not None:
-            self.request_digest = hashlib.sha256(repr(self.command).encode()).digest()
+            self.request_digest = request_digest(self.command)
 
     def settle(self, result: Outcome | Exception) -> None:
         """Answer the caller, unless it went away."""
@@ -167,7 +178,7 @@ class Writer:
             self._fail(batch, error)
         except Exception as error:
             log.exception("a batch failed")
-            self._fail(batch, error)
+            self._fail(batch, _fault(error))
         else:
             for pending, result in zip(batch, results, strict=True):
                 pending.settle(result)
@@ -208,6 +219,10 @@ class Writer:
                 if asyncio.get_running_loop().time() >= deadline:
                     raise _away(error) from error
                 await asyncio.sleep(_pause(tries))
+            except _HELD as error:
+                sent = None
+                if asyncio.get_running_loop().time() >= deadline:
+                    raise _held(error) from error
             tries += 1
             if tries >= _TRIES and sent is None:
                 tries = _OPTIMISTIC_TRIES
@@ -246,7 +261,7 @@ class Writer:
                 state=loaded.state,
                 actor=pending.actor,
                 now=loaded.now,
-                new_id=uuid4,
+                new_id=_new_id,
                 next_pos=loaded.pos + len(envelopes) + 1,
                 known=loaded.known,
                 reobserve_after=self._settings.reobserve_after,
@@ -345,6 +360,14 @@ def _note_token(
             pass
 
 
+def _new_id() -> UUID:
+    """Return a random UUID (RFC 9562, version 4); asyncpg's class is made ten times as fast."""
+    bits = bytearray(os.urandom(16))
+    bits[6] = bits[6] & 0x0F | 0x40
+    bits[8] = bits[8] & 0x3F | 0x80
+    return FastUUID(bytes(bits))
+
+
 def _pause(tries: int) -> float:
     return min(0.05 * 2**tries, 1.0)
 
@@ -354,6 +377,15 @@ def _away(error: Exception) -> Unavailable:
     return Unavailable(
         "The database does not answer; whether this was written is not known.",
         next_step="Try again with the same key: it has one effect, however often it is sent.",
+    )
+
+
+def _held(error: Exception) -> Busy:
+    log.warning("the log is held: %s", error)
+    return Busy(
+        "Another process holds the log. Nothing was written.",
+        next_step="Try again with the same key.",
+        details={"retry_after_ms": 2_000},
     )
 
 

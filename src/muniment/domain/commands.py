@@ -14,9 +14,10 @@ from muniment.domain.dates import WorldDate
 from muniment.domain.evidence import EvidenceClass
 from muniment.domain.identity import Role
 from muniment.domain.model import Status
+from muniment.domain.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ref:
     """An object as a caller names it: `object_id`, or `name` with or without `type`.
 
@@ -35,7 +36,7 @@ class Ref:
         return f"{self.type} {self.name!r}" if self.type else repr(self.name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Stated:
     """What a caller may say about where a claim or link comes from; all of it is checked.
 
@@ -61,7 +62,7 @@ class EnsureObject:
     audience: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ClaimInput:
     """One claim to remember. `value`: canonical JSON text."""
 
@@ -71,7 +72,7 @@ class ClaimInput:
     stated: Stated
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class LinkInput:
     """One link to make."""
 
@@ -81,7 +82,7 @@ class LinkInput:
     stated: Stated
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Remember:
     """Make claims and links, 1 to 100 in all, together: all of them or none."""
 

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from muniment.domain.evidence import Band, EvidenceClass
 from muniment.domain.identity import Role
+from muniment.domain.value import value
 
 
 class Status(StrEnum):
@@ -26,7 +27,7 @@ class Status(StrEnum):
     HISTORICAL = "historical"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ObjectRow:
     """A node of the graph.
 
@@ -61,7 +62,7 @@ class NameKey(NamedTuple):
     audience: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class NameRow:
     """One name that leads to an object.
 
@@ -82,7 +83,7 @@ class Closing(StrEnum):
     RETRACTED = "retracted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Provenance:
     """What every claim and link says of itself.
 
@@ -123,7 +124,7 @@ class ClaimKey(NamedTuple):
     value_key: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Claim:
     """One source's claim about one property of one object.
 
@@ -149,7 +150,7 @@ class LinkKey(NamedTuple):
     source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Link:
     """A typed, directed, sourced edge."""
 
@@ -161,7 +162,7 @@ class Link:
         return self.provenance.pos
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Closed:
     """A claim or link that is no longer current, and by which event."""
 

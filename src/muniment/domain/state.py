@@ -81,6 +81,8 @@ class State:
 
     def __init__(self, *, journaled: bool = False) -> None:
         self.journal: list[Step] | None = [] if journaled else None
+        self._first: dict[int, dict[Any, Any]] = {}
+        self._read_to = 0
         self.objects: Table[UUID, ObjectRow] = Table(self.journal)
         self.names: Table[NameKey, NameRow] = Table(self.journal)
         self.names_of: Table[UUID, tuple[NameKey, ...]] = Table(self.journal)
@@ -110,14 +112,20 @@ class State:
 
     def changed(self, table: Table[K, V]) -> Iterator[tuple[K, V | None, V | None]]:
         """Yield (key, first row before, row now) for each row of `table` that has changed."""
-        first: dict[K, V | None] = {}
-        for step in self.journal or ():
-            if step.table is table:
-                first.setdefault(step.key, step.before)
-        for key, before in first.items():
+        for key, before in self._first_steps().get(id(table), {}).items():
             now = table.get(key)
             if now is not before:
                 yield key, before, now
+
+    def _first_steps(self) -> dict[int, dict[Any, Any]]:
+        """Return, by table, what stood under each key before the journal began."""
+        length = len(self.journal or ())
+        if self._read_to != length:
+            first: dict[int, dict[Any, Any]] = {}
+            for table, key, before in self.journal or ():
+                first.setdefault(id(table), {}).setdefault(key, before)
+            self._first, self._read_to = first, length
+        return self._first
 
     def put_name(self, row: NameRow) -> None:
         """Set a name, and the two ways to find it."""

@@ -1,3 +1,6 @@
+-- Rows are found by `LATERAL (... OFFSET 0)`: it makes the planner go from the few keys of a batch to
+-- the index, whatever it believes of tables that were empty a minute ago.
+
 -- name: commit
 -- Move the head if it is where it was, and then append events and bring the projections along: all or nothing.
 WITH head AS (
@@ -56,33 +59,47 @@ archived AS (
     FROM head, unnest(
         $35::uuid[], $36::text[], $37::text[], $38::text[], $39::bigint[], $40::text[])
         AS k (object_id, property, value_key, source, closed_pos, closing)
-    JOIN assertions a
-        ON a.workspace_id = $1
-        AND a.object_id = k.object_id
-        AND a.property = k.property
-        AND a.value_key = k.value_key
-        AND a.source = k.source
+    CROSS JOIN LATERAL (
+        SELECT * FROM assertions b
+        WHERE b.workspace_id = $1
+            AND b.object_id = k.object_id
+            AND b.property = k.property
+            AND b.value_key = k.value_key
+            AND b.source = k.source
+        OFFSET 0) a
 ),
 dropped AS (
     DELETE FROM assertions a
-    USING head, unnest($41::uuid[], $42::text[], $43::text[], $44::text[])
-        AS k (object_id, property, value_key, source)
-    WHERE a.workspace_id = $1
-        AND a.object_id = k.object_id
-        AND a.property = k.property
-        AND a.value_key = k.value_key
-        AND a.source = k.source
+    USING (
+        SELECT b.ctid AS place
+        FROM head, unnest($41::uuid[], $42::text[], $43::text[], $44::text[])
+            AS k (object_id, property, value_key, source)
+        CROSS JOIN LATERAL (
+            SELECT b.ctid FROM assertions b
+            WHERE b.workspace_id = $1
+                AND b.object_id = k.object_id
+                AND b.property = k.property
+                AND b.value_key = k.value_key
+                AND b.source = k.source
+            OFFSET 0) b) found
+    WHERE a.ctid = found.place
 ),
 touched AS (
     UPDATE assertions a
-    SET last_observed = $5, times = k.times
-    FROM head, unnest($45::uuid[], $46::text[], $47::text[], $48::text[], $49::integer[])
-        AS k (object_id, property, value_key, source, times)
-    WHERE a.workspace_id = $1
-        AND a.object_id = k.object_id
-        AND a.property = k.property
-        AND a.value_key = k.value_key
-        AND a.source = k.source
+    SET last_observed = $5, times = found.times
+    FROM (
+        SELECT b.ctid AS place, k.times
+        FROM head, unnest($45::uuid[], $46::text[], $47::text[], $48::text[], $49::integer[])
+            AS k (object_id, property, value_key, source, times)
+        CROSS JOIN LATERAL (
+            SELECT b.ctid FROM assertions b
+            WHERE b.workspace_id = $1
+                AND b.object_id = k.object_id
+                AND b.property = k.property
+                AND b.value_key = k.value_key
+                AND b.source = k.source
+            OFFSET 0) b) found
+    WHERE a.ctid = found.place
 ),
 claims_put AS (
     INSERT INTO assertions (
@@ -125,9 +142,15 @@ claims_put AS (
 ),
 documents_closed AS (
     UPDATE search_documents d
-    SET closed_pos = k.closed_pos
-    FROM head, unnest($72::bigint[], $73::bigint[]) AS k (doc_pos, closed_pos)
-    WHERE d.workspace_id = $1 AND d.doc_pos = k.doc_pos
+    SET closed_pos = found.closed_pos
+    FROM (
+        SELECT b.ctid AS place, k.closed_pos
+        FROM head, unnest($72::bigint[], $73::bigint[]) AS k (doc_pos, closed_pos)
+        CROSS JOIN LATERAL (
+            SELECT b.ctid FROM search_documents b
+            WHERE b.workspace_id = $1 AND b.doc_pos = k.doc_pos
+            OFFSET 0) b) found
+    WHERE d.ctid = found.place
 ),
 documents_put AS (
     INSERT INTO search_documents (
@@ -160,33 +183,47 @@ WITH archived AS (
     SELECT l.*, k.closed_pos, k.closing
     FROM unnest($3::uuid[], $4::text[], $5::uuid[], $6::text[], $7::bigint[], $8::text[])
         AS k (src_id, type, dst_id, source, closed_pos, closing)
-    JOIN links l
-        ON l.workspace_id = $1
-        AND l.src_id = k.src_id
-        AND l.type = k.type
-        AND l.dst_id = k.dst_id
-        AND l.source = k.source
+    CROSS JOIN LATERAL (
+        SELECT * FROM links b
+        WHERE b.workspace_id = $1
+            AND b.src_id = k.src_id
+            AND b.type = k.type
+            AND b.dst_id = k.dst_id
+            AND b.source = k.source
+        OFFSET 0) l
 ),
 dropped AS (
     DELETE FROM links l
-    USING unnest($9::uuid[], $10::text[], $11::uuid[], $12::text[])
-        AS k (src_id, type, dst_id, source)
-    WHERE l.workspace_id = $1
-        AND l.src_id = k.src_id
-        AND l.type = k.type
-        AND l.dst_id = k.dst_id
-        AND l.source = k.source
+    USING (
+        SELECT b.ctid AS place
+        FROM unnest($9::uuid[], $10::text[], $11::uuid[], $12::text[])
+            AS k (src_id, type, dst_id, source)
+        CROSS JOIN LATERAL (
+            SELECT b.ctid FROM links b
+            WHERE b.workspace_id = $1
+                AND b.src_id = k.src_id
+                AND b.type = k.type
+                AND b.dst_id = k.dst_id
+                AND b.source = k.source
+            OFFSET 0) b) found
+    WHERE l.ctid = found.place
 ),
 touched AS (
     UPDATE links l
-    SET last_observed = $2, times = k.times
-    FROM unnest($13::uuid[], $14::text[], $15::uuid[], $16::text[], $17::integer[])
-        AS k (src_id, type, dst_id, source, times)
-    WHERE l.workspace_id = $1
-        AND l.src_id = k.src_id
-        AND l.type = k.type
-        AND l.dst_id = k.dst_id
-        AND l.source = k.source
+    SET last_observed = $2, times = found.times
+    FROM (
+        SELECT b.ctid AS place, k.times
+        FROM unnest($13::uuid[], $14::text[], $15::uuid[], $16::text[], $17::integer[])
+            AS k (src_id, type, dst_id, source, times)
+        CROSS JOIN LATERAL (
+            SELECT b.ctid FROM links b
+            WHERE b.workspace_id = $1
+                AND b.src_id = k.src_id
+                AND b.type = k.type
+                AND b.dst_id = k.dst_id
+                AND b.source = k.source
+            OFFSET 0) b) found
+    WHERE l.ctid = found.place
 )
 INSERT INTO links (
     workspace_id, src_id, type, dst_id, source, src_head_id, dst_head_id, pos, event_id, actor_id,

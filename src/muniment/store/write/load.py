@@ -15,9 +15,8 @@ from uuid import UUID
 import asyncpg
 
 from muniment.domain import codec
-from muniment.domain.commands import Ref
 from muniment.domain.decide import Known, Logged, Parent
-from muniment.domain.decide.needs import Needs
+from muniment.domain.decide.needs import Named, Needs
 from muniment.domain.evidence import Band, EvidenceClass
 from muniment.domain.identity import Role
 from muniment.domain.model import (
@@ -89,12 +88,13 @@ async def load_batch(
     rows = await connection.fetch(
         _SQL["objects"],
         workspace_id,
-        [ref.object_id for ref in needs.refs if ref.object_id is not None],
-        list({ref.canonical for ref in needs.refs if ref.canonical is not None}),
+        list(needs.ids),
+        list(needs.names),
         scope.audiences,
         scope.sees_all,
         [principal for principal, _ in keys],
         [key for _, key in keys],
+        needs.all_names,
     )
     loaded = _objects(rows)
     state = loaded.state
@@ -120,17 +120,17 @@ async def hash_at(connection: Connection, workspace_id: UUID, pos: int) -> bytes
 
 
 class _Heads:
-    """From references to the heads that they may mean."""
+    """From ids and names to the heads that they may mean."""
 
     def __init__(self, state: State) -> None:
         self._state = state
 
-    def of(self, ref: Ref) -> set[UUID]:
+    def of(self, named: Named) -> Iterable[UUID]:
         state = self._state
-        if ref.object_id is not None:
-            row = state.objects.get(ref.object_id)
-            return set() if row is None else {row.head_id}
-        keys = state.named.get(ref.canonical or "", ())
+        if isinstance(named, UUID):
+            row = state.objects.get(named)
+            return () if row is None else (row.head_id,)
+        keys = state.named.get(named, ())
         return {state.objects[state.names[key].object_id].head_id for key in keys}
 
 
@@ -200,7 +200,9 @@ async def _load_claims(
     connection: Connection, workspace_id: UUID, needs: Needs, heads: _Heads, state: State
 ) -> None:
     slots = {
-        (head, name, value_key) for ref, name, value_key in needs.slots for head in heads.of(ref)
+        (head, name, value_key)
+        for about, name, value_key in needs.slots
+        for head in heads.of(about)
     }
     if not slots:
         return
@@ -214,9 +216,9 @@ async def _load_links(
 ) -> None:
     wanted = {
         (src, link_type, dst)
-        for src_ref, link_type, dst_ref in needs.links
-        for src in heads.of(src_ref)
-        for dst in heads.of(dst_ref)
+        for src_named, link_type, dst_named in needs.links
+        for src in heads.of(src_named)
+        for dst in heads.of(dst_named)
     }
     if not wanted:
         return
@@ -268,8 +270,12 @@ async def _load_logged(
     for row in await connection.fetch(_SQL["links_at"], workspace_id, positions):
         _put_link(state, row)
     ids = [row.object_id for row in logged.values() if row.object_id is not None]
-    rows = await connection.fetch(_SQL["objects"], workspace_id, ids, [], [], True, [], [])
+    rows = await connection.fetch(_SQL["objects"], workspace_id, ids, [], [], True, [], [], True)
     found = _objects(rows).state
+    for object_id, row in found.objects.items():
+        state.objects.put(object_id, row)
+    for head_id, members in found.members.items():
+        state.members.put(head_id, members)
     for name in found.names.values():
         state.put_name(name)
     return logged

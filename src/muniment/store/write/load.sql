@@ -12,14 +12,23 @@ WITH named AS (
 heads AS (
     SELECT DISTINCT o.head_id
     FROM named n
-    JOIN objects o ON o.workspace_id = $1 AND o.object_id = n.object_id
+    CROSS JOIN LATERAL (
+        SELECT b.head_id FROM objects b
+        WHERE b.workspace_id = $1 AND b.object_id = n.object_id
+        OFFSET 0) o
 ),
 found AS (
     SELECT o.* FROM heads h
-    JOIN objects o ON o.workspace_id = $1 AND o.object_id = h.head_id
+    CROSS JOIN LATERAL (
+        SELECT * FROM objects b
+        WHERE b.workspace_id = $1 AND b.object_id = h.head_id
+        OFFSET 0) o
     UNION ALL
     SELECT o.* FROM heads h
-    JOIN objects o ON o.workspace_id = $1 AND o.head_id = h.head_id AND o.head_id <> o.object_id
+    CROSS JOIN LATERAL (
+        SELECT * FROM objects b
+        WHERE b.workspace_id = $1 AND b.head_id = h.head_id AND b.head_id <> b.object_id
+        OFFSET 0) o
 )
 SELECT
     'head' AS tag,
@@ -65,6 +74,16 @@ SELECT
     a.name, NULL, a.pos, NULL, a.is_current, NULL, NULL
 FROM found o
 JOIN object_aliases a ON a.workspace_id = $1 AND a.object_id = o.object_id
+WHERE $8::boolean
+UNION ALL
+SELECT
+    'name', a.object_id, NULL, NULL, NULL, a.canonical, a.type, a.audience,
+    a.name, NULL, a.pos, NULL, a.is_current, NULL, NULL
+FROM object_aliases a
+WHERE NOT $8::boolean
+    AND a.workspace_id = $1
+    AND a.canonical = ANY ($3::text[])
+    AND ($5::boolean OR a.audience = ANY ($4::text[]))
 UNION ALL
 SELECT
     'retry', k.principal_id, NULL, NULL, NULL, k.key, k.answer, NULL,
@@ -98,11 +117,13 @@ SELECT
     a.times,
     a.audience
 FROM unnest($2::uuid[], $3::text[], $4::text[]) AS w (head_id, property, value_key)
-JOIN assertions a
-    ON a.workspace_id = $1
-    AND a.head_id = w.head_id
-    AND a.property = w.property
-    AND a.value_key = w.value_key
+CROSS JOIN LATERAL (
+    SELECT * FROM assertions b
+    WHERE b.workspace_id = $1
+        AND b.head_id = w.head_id
+        AND b.property = w.property
+        AND b.value_key = w.value_key
+    OFFSET 0) a
 
 -- name: links
 -- Current links of a type between the merged groups that a batch touches.
@@ -127,11 +148,13 @@ SELECT
     l.times,
     l.audience
 FROM unnest($2::uuid[], $3::text[], $4::uuid[]) AS w (src_id, type, dst_id)
-JOIN links l
-    ON l.workspace_id = $1
-    AND l.src_head_id = w.src_id
-    AND l.type = w.type
-    AND l.dst_head_id = w.dst_id
+CROSS JOIN LATERAL (
+    SELECT * FROM links b
+    WHERE b.workspace_id = $1
+        AND b.src_head_id = w.src_id
+        AND b.type = w.type
+        AND b.dst_head_id = w.dst_id
+    OFFSET 0) l
 
 -- name: parents
 -- The bands and audiences of claims and links that others are to be derived from.

@@ -224,6 +224,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_te
 $$;
 REVOKE ALL ON FUNCTION principal_of_token FROM PUBLIC;
 
+-- Every primary key starts with the workspace; every other index with what it is for. On a table
+-- that was empty when a plan was made all indexes cost the same, and one that could serve by its
+-- workspace alone would be scanned from end to end for each row.
+
 -- Projections -----------------------------------------------------------------------------------------
 
 CREATE TABLE objects (
@@ -244,8 +248,8 @@ CREATE TABLE objects (
     CHECK ((status = 'merged') = (merged_into IS NOT NULL)),
     CHECK ((status = 'merged') = (head_id <> object_id))
 );
-CREATE INDEX objects_head ON objects (workspace_id, head_id) WHERE head_id <> object_id;
-CREATE INDEX objects_type ON objects (workspace_id, type, status, object_id);
+CREATE INDEX objects_head ON objects (head_id, workspace_id) WHERE head_id <> object_id;
+CREATE INDEX objects_type ON objects (type, workspace_id, status, object_id);
 
 CREATE TABLE object_aliases (
     workspace_id uuid NOT NULL REFERENCES workspaces,
@@ -258,7 +262,7 @@ CREATE TABLE object_aliases (
     pos bigint NOT NULL,
     PRIMARY KEY (workspace_id, canonical, type, audience)
 );
-CREATE INDEX object_aliases_object ON object_aliases (workspace_id, object_id);
+CREATE INDEX object_aliases_object ON object_aliases (object_id, workspace_id);
 CREATE INDEX object_aliases_trigram ON object_aliases USING gin (workspace_id, canonical gin_trgm_ops);
 
 CREATE TABLE assertions (
@@ -294,9 +298,9 @@ COMMENT ON COLUMN assertions.value IS 'Canonical JSON text.';
 COMMENT ON COLUMN assertions.valid_since IS
     'Start of validity for comparison: the first instant of valid_from, or of the first observation when that is open.';
 COMMENT ON COLUMN assertions.valid_until IS 'First instant after valid_to; NULL when open.';
-CREATE INDEX assertions_head ON assertions (workspace_id, head_id, property, value_key);
-CREATE INDEX assertions_pos ON assertions (workspace_id, pos);
-CREATE INDEX assertions_event ON assertions (workspace_id, event_id);
+CREATE INDEX assertions_head ON assertions (head_id, property, value_key, workspace_id);
+CREATE INDEX assertions_pos ON assertions (pos, workspace_id);
+CREATE INDEX assertions_event ON assertions (event_id, workspace_id);
 
 -- Claims that are no longer current, as they stood when they were closed.
 CREATE TABLE assertion_history (
@@ -305,9 +309,9 @@ CREATE TABLE assertion_history (
     closing text NOT NULL CHECK (closing IN ('superseded', 'retracted')),
     PRIMARY KEY (workspace_id, pos)
 );
-CREATE INDEX assertion_history_head ON assertion_history (workspace_id, head_id, property, pos);
-CREATE INDEX assertion_history_object ON assertion_history (workspace_id, object_id);
-CREATE INDEX assertion_history_event ON assertion_history (workspace_id, event_id);
+CREATE INDEX assertion_history_head ON assertion_history (head_id, property, pos, workspace_id);
+CREATE INDEX assertion_history_object ON assertion_history (object_id, workspace_id);
+CREATE INDEX assertion_history_event ON assertion_history (event_id, workspace_id);
 
 CREATE TABLE links (
     workspace_id uuid NOT NULL,
@@ -336,10 +340,10 @@ CREATE TABLE links (
     audience text NOT NULL,
     PRIMARY KEY (workspace_id, src_id, type, dst_id, source)
 );
-CREATE INDEX links_src_head ON links (workspace_id, src_head_id, type, dst_head_id);
-CREATE INDEX links_dst_head ON links (workspace_id, dst_head_id, type, src_head_id);
-CREATE INDEX links_dst ON links (workspace_id, dst_id);
-CREATE INDEX links_pos ON links (workspace_id, pos);
+CREATE INDEX links_src_head ON links (src_head_id, type, dst_head_id, workspace_id);
+CREATE INDEX links_dst_head ON links (dst_head_id, type, src_head_id, workspace_id);
+CREATE INDEX links_dst ON links (dst_id, workspace_id);
+CREATE INDEX links_pos ON links (pos, workspace_id);
 
 CREATE TABLE link_history (
     LIKE links INCLUDING DEFAULTS INCLUDING CONSTRAINTS,
@@ -347,8 +351,8 @@ CREATE TABLE link_history (
     closing text NOT NULL CHECK (closing IN ('superseded', 'retracted')),
     PRIMARY KEY (workspace_id, pos)
 );
-CREATE INDEX link_history_src ON link_history (workspace_id, src_id);
-CREATE INDEX link_history_dst ON link_history (workspace_id, dst_id);
+CREATE INDEX link_history_src ON link_history (src_id, workspace_id);
+CREATE INDEX link_history_dst ON link_history (dst_id, workspace_id);
 
 -- One document per claim (doc_pos: the claim's pos) and one per object (doc_pos: its created_pos).
 CREATE TABLE search_documents (
@@ -373,8 +377,8 @@ COMMENT ON COLUMN search_documents.active IS 'The head is active: kept here so t
 COMMENT ON COLUMN search_documents.property IS 'NULL for the document of an object, which holds its names.';
 COMMENT ON COLUMN search_documents.closed_pos IS 'Set once the claim is superseded or retracted.';
 CREATE INDEX search_documents_text ON search_documents USING gin (workspace_id, tsv);
-CREATE INDEX search_documents_object ON search_documents (workspace_id, object_id);
-CREATE INDEX search_documents_head ON search_documents (workspace_id, head_id);
+CREATE INDEX search_documents_object ON search_documents (object_id, workspace_id);
+CREATE INDEX search_documents_head ON search_documents (head_id, workspace_id);
 
 -- Retries -----------------------------------------------------------------------------------------------
 
