@@ -21,9 +21,7 @@ MakeToken = Callable[..., Awaitable[str]]
 
 
 @pytest.fixture
-def service(
-    database: Database, actions: Actions, workspace: Workspace, tmp_path: Path
-) -> Service:
+def service(database: Database, actions: Actions, workspace: Workspace, tmp_path: Path) -> Service:
     """An open service with the default settings."""
     return Service(
         settings=Settings(home=tmp_path),

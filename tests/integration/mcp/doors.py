@@ -51,11 +51,16 @@ class Door:
                 ) as client:
                     yield client
             case "http":
-                async with serving(self.service) as url, http_client(url, token, self.era) as client:
+                async with (
+                    serving(self.service) as url,
+                    http_client(url, token, self.era) as client,
+                ):
                     yield client
             case _:
                 parameters = StdioServerParameters(
-                    command=PYTHON[0], args=[*PYTHON[1:]], env=stdio_environment(self.service, token)
+                    command=PYTHON[0],
+                    args=[*PYTHON[1:]],
+                    env=stdio_environment(self.service, token),
                 )
                 async with Client(parameters, mode=self.era) as client:
                     yield client
@@ -66,9 +71,11 @@ async def http_client(
     url: str, token: str, era: Literal["auto", "legacy"] = "auto"
 ) -> AsyncGenerator[Client]:
     """Yield the SDK's own client, connected over HTTP with a bearer token."""
-    async with httpx2.AsyncClient(headers=bearer(token), timeout=30) as transport:
-        async with Client(streamable_http_client(url, http_client=transport), mode=era) as client:
-            yield client
+    async with (
+        httpx2.AsyncClient(headers=bearer(token), timeout=30) as transport,
+        Client(streamable_http_client(url, http_client=transport), mode=era) as client,
+    ):
+        yield client
 
 
 @asynccontextmanager

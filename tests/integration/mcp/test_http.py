@@ -139,14 +139,14 @@ async def test_loopback_names_are_served_with_any_port(caller: Caller, host: str
 async def test_host_of_the_settings_is_served(service: Service, make_token: MakeToken) -> None:
     settings = Settings(home=service.settings.home, allowed_hosts=("memory.example:*",))
     token = await make_token("agent")
-    async with serving(replace(service, settings=settings)) as url:
-        async with httpx2.AsyncClient() as http:
-            caller = Caller(http, url, token)
-            answer = await caller.post(
-                request("ping"), Host="memory.example", MCP_Protocol_Version=LEGACY
-            )
-            assert answer.status_code == 200
-            _refusal(await caller.post(request("ping"), Host="evil.example"), 421, "host_not_allowed")
+    served = replace(service, settings=settings)
+    async with serving(served) as url, httpx2.AsyncClient() as http:
+        caller = Caller(http, url, token)
+        answer = await caller.post(
+            request("ping"), Host="memory.example", MCP_Protocol_Version=LEGACY
+        )
+        assert answer.status_code == 200
+        _refusal(await caller.post(request("ping"), Host="evil.example"), 421, "host_not_allowed")
 
 
 # What is sent --------------------------------------------------------------------------------
@@ -184,7 +184,11 @@ async def test_other_media_types_are_refused(caller: Caller, media_type: str) ->
         (b'{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}', "duplicate_key", -32600),
         (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":NaN}}', "not_finite", -32600),
         (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":1e999}}', "not_finite", -32600),
-        (b'{"jsonrpc":"2.0","id":7,"method":"p","params":' + b"9" * 1000 + b"}", "integer_range", -32600),
+        (
+            b'{"jsonrpc":"2.0","id":7,"method":"p","params":' + b"9" * 1000 + b"}",
+            "integer_range",
+            -32600,
+        ),
         (b'{"jsonrpc":"2.0","id":7,"method":"\\ud800"}', "lone_surrogate", -32600),
         (b'{"jsonrpc":"2.0","id":7,"method":"\\u0000"}', "nul_character", -32600),
         (b'{"id":7,"a":' + b"[" * 70 + b"]" * 70 + b"}", "too_deep", -32600),
@@ -278,17 +282,17 @@ async def test_too_many_calls_are_told_when_to_come_back(
 ) -> None:
     settings = Settings(home=service.settings.home, rate_limit_per_minute=3)
     token, other = await make_token("agent", "ada"), await make_token("agent", "bob")
-    async with serving(replace(service, settings=settings)) as url:
-        async with httpx2.AsyncClient() as http:
-            ada, bob = Caller(http, url, token), Caller(http, url, other)
-            for _ in range(3):
-                assert await ada.lives()
-            answer = await ada.post(request("ping", id_=9))
-            error = _refusal(answer, 429, "rate_limited")
-            assert error["id"] == 9
-            assert 0 < error["data"]["retry_after_ms"] <= 20_000
-            assert int(answer.headers["retry-after"]) == error["data"]["retry_after"]
-            assert await bob.lives()
+    served = replace(service, settings=settings)
+    async with serving(served) as url, httpx2.AsyncClient() as http:
+        ada, bob = Caller(http, url, token), Caller(http, url, other)
+        for _ in range(3):
+            assert await ada.lives()
+        answer = await ada.post(request("ping", id_=9))
+        error = _refusal(answer, 429, "rate_limited")
+        assert error["id"] == 9
+        assert 0 < error["data"]["retry_after_ms"] <= 20_000
+        assert int(answer.headers["retry-after"]) == error["data"]["retry_after"]
+        assert await bob.lives()
 
 
 async def test_healthz_needs_no_token_and_tells_nothing(caller: Caller) -> None:

@@ -36,7 +36,12 @@ pytestmark = pytest.mark.promise("P7")
     ],
 )
 async def test_principal_is_what_the_credential_says(
-    database: Database, workspace: Workspace, make_token: MakeToken, role: str, via: Via, source: str
+    database: Database,
+    workspace: Workspace,
+    make_token: MakeToken,
+    role: str,
+    via: Via,
+    source: str,
 ) -> None:
     principal = await principal_from_token(database, await make_token(role, "ada"))
     assert (principal.name, principal.role) == ("ada", Role(role))

@@ -72,7 +72,7 @@ def _object(required: tuple[str, ...], **properties: Schema) -> Schema:
 
 
 _LIMIT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": limits.RESULTS_MAX}
-_KEY: Final = _text("for retries")
+_KEY: Final = _text("retry key")
 _VERSION: Final[Schema] = {"type": "integer"}
 _STATED: Final[dict[str, Schema]] = {
     # What an agent may declare; `authoritative_api` is an ingestor's.
@@ -148,7 +148,7 @@ _TOOLS: Final = (
     ),
     Tool(
         name="remember",
-        description="Record claims, all or none; use for what others need. Replaces only your own.",
+        description="Record claims, all or none; use for what others need. Replaces only yours.",
         schema=_object(
             ("claims",),
             claims={
@@ -156,7 +156,7 @@ _TOOLS: Final = (
                 "items": _object(
                     ("about", "property", "value"),
                     about=_text(),
-                    type=_text("creates it"),
+                    type=_text("if new"),
                     property=_text(),
                     value={"description": "any JSON"},
                     **_STATED,

@@ -35,6 +35,7 @@ from muniment.domain.errors import Malformed
 from muniment.domain.jsondoor import loads_strict
 from muniment.surfaces.mcp.rejection import Rejection, malformed, request_id_of
 from muniment.surfaces.mcp.server import build_server
+from muniment.surfaces.mcp.tools import TOOLBOX, Toolbox
 from muniment.surfaces.principal import Principal
 
 LAST_ANSWERS_SECONDS: Final = 30.0
@@ -43,9 +44,9 @@ LAST_ANSWERS_SECONDS: Final = 30.0
 _CHUNK: Final = 64 * 1024
 
 
-async def run_stdio(service: Service, principal: Principal) -> None:
+async def run_stdio(service: Service, principal: Principal, toolbox: Toolbox = TOOLBOX) -> None:
     """Serve one client as `principal` until stdin ends and what it asked is answered."""
-    server = build_server(service, lambda _: principal)
+    server = build_server(service, lambda _: principal, toolbox)
     with _wire() as (source, sink):
         async with _streams(source, sink, service.settings.request_limit_bytes) as streams:
             await server.run(*streams, server.create_initialization_options())

@@ -119,12 +119,28 @@ async def _recall(service: Service, principal: Principal, raw: Raw) -> Answer:
 
 async def _open(service: Service, principal: Principal, raw: Raw) -> Answer:
     query = reading.parse_open(raw)
-    return _labelled(await service.reads.open(principal.reader, query))
+    found = await service.reads.open(
+        principal.reader,
+        query.ref,
+        as_of=query.as_of,
+        known_at=query.known_at,
+        cursor=query.cursor,
+    )
+    return _labelled(found)
 
 
 async def _trace(service: Service, principal: Principal, raw: Raw) -> Answer:
     query = reading.parse_trace(raw)
-    return _labelled(await service.reads.trace(principal.reader, query))
+    reader, reads = principal.reader, service.reads
+    if query.property is None:
+        return _labelled(
+            await reads.trace(reader, query.ref, limit=query.limit, cursor=query.cursor)
+        )
+    return _labelled(
+        await reads.history(
+            reader, query.ref, query.property, limit=query.limit, cursor=query.cursor
+        )
+    )
 
 
 async def _command(
