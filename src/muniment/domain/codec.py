@@ -149,10 +149,15 @@ def skeleton(event: Event) -> str:
                 value=None,
                 many=event.many,
                 grounds=_bare(event.grounds),
+                replaces=event.replaces,
             )
         case ev.Linked():
             kept = ev.Linked(
-                object_id=event.object_id, type=event.type, dst_id=event.dst_id, grounds=None
+                object_id=event.object_id,
+                type=event.type,
+                dst_id=event.dst_id,
+                grounds=None,
+                replaces=event.replaces,
             )
         case _:
             kept = event
@@ -176,9 +181,11 @@ def _facts(event: Event) -> Payload:
             parts["property"] = event.property
             if event.many:
                 parts["many"] = True
+            parts |= _replaces(event.replaces)
         case ev.Linked():
             parts = {} if event.grounds is None else _grounds_facts(event.grounds)
             parts["type"] = event.type
+            parts |= _replaces(event.replaces)
         case ev.ObjectCreated():
             parts = {"type": event.type} | _named(event.name)
         case ev.ObjectRenamed():
@@ -200,6 +207,10 @@ def _facts(event: Event) -> Payload:
 
 def _named(name: str | None) -> Payload:
     return {} if name is None else {"name": name}
+
+
+def _replaces(pos: int | None) -> Payload:
+    return {} if pos is None else {"replaces": pos}
 
 
 def _grounds_facts(grounds: Grounds) -> Payload:
@@ -280,6 +291,7 @@ def _parse_on_object(
                 value=value,
                 many="many" in parts,
                 grounds=_grounds(parts),
+                replaces=parts.get("replaces"),
             )
         case Kind.REOBSERVED:
             return ev.Reobserved(object_id=oid, of_pos=parts["of_pos"])
@@ -301,7 +313,13 @@ def _parse_on_two(kind: Kind, parts: Payload, oid: UUID, other: UUID) -> Event:
     match kind:
         case Kind.LINKED:
             grounds = _grounds(parts) if "source" in parts else None
-            return ev.Linked(object_id=oid, type=parts["type"], dst_id=other, grounds=grounds)
+            return ev.Linked(
+                object_id=oid,
+                type=parts["type"],
+                dst_id=other,
+                grounds=grounds,
+                replaces=parts.get("replaces"),
+            )
         case Kind.UNLINKED:
             return ev.Unlinked(object_id=oid, dst_id=other, of_pos=parts["of_pos"])
         case Kind.MERGED:

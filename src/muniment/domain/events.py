@@ -17,6 +17,7 @@ from uuid import UUID
 from muniment.domain.evidence import Band, EvidenceClass
 from muniment.domain.identity import Via
 from muniment.domain.model import Status
+from muniment.domain.value import value
 
 
 class Kind(StrEnum):
@@ -45,7 +46,7 @@ class Kind(StrEnum):
     SEAT_TAKEN = "seat_taken"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ObjectCreated:
     """An object came to be, for those whom the envelope's audience holds.
 
@@ -90,7 +91,7 @@ class Unmerged:
     survivor_id: UUID
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Grounds:
     """What a claim or link rests on, as it was decided at the door.
 
@@ -108,12 +109,14 @@ class Grounds:
     valid_to: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Asserted:
     """A source claims that a property of an object has a value.
 
     value: canonical JSON text, None after a redaction.
     many: the property holds several values of one source at once.
+    replaces: pos of the claim of the same value that it supersedes. Once the value is redacted,
+        nothing else tells; for a single-valued property the slot does.
     """
 
     object_id: UUID
@@ -121,9 +124,10 @@ class Asserted:
     value: str | None
     many: bool
     grounds: Grounds
+    replaces: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reobserved:
     """A source said again what its claim or link at `of_pos` says."""
 
@@ -139,14 +143,19 @@ class Retracted:
     of_pos: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Linked:
-    """A source claims a typed edge. `grounds`: None once they, and so the edge, were redacted."""
+    """A source claims a typed edge.
+
+    grounds: None once they, and so the edge, were redacted.
+    replaces: pos of the link that it supersedes, which stays superseded then.
+    """
 
     object_id: UUID
     type: str
     dst_id: UUID
     grounds: Grounds | None
+    replaces: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +223,7 @@ Event: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Envelope:
     """An event with its place in the log.
 

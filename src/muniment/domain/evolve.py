@@ -157,6 +157,7 @@ def _unmerged(state: State, event: ev.Unmerged) -> None:
 def _asserted(state: State, at: Envelope, event: ev.Asserted) -> None:
     value = event.value
     if event.many and value is None:
+        _close_at(state, event.replaces, at.pos, Closing.SUPERSEDED)
         return
     key = ClaimKey(
         event.object_id,
@@ -164,8 +165,14 @@ def _asserted(state: State, at: Envelope, event: ev.Asserted) -> None:
         event.grounds.source,
         value_key(value) if event.many and value is not None else "",
     )
-    if key in state.claims:
-        _close_claim(state, key, at.pos, Closing.SUPERSEDED)
+    former = state.claims.get(key)
+    if former is not None:
+        shut = Closed(row=former, closed_pos=at.pos, closing=Closing.SUPERSEDED)
+        state.closed.put(former.pos, shut)
+        if value is None:
+            state.drop_claim(former)
+        else:
+            state.claim_at.drop(former.pos)
     if value is None:
         return
     provenance = _provenance(at, event.grounds)
@@ -174,6 +181,7 @@ def _asserted(state: State, at: Envelope, event: ev.Asserted) -> None:
 
 def _linked(state: State, at: Envelope, event: ev.Linked) -> None:
     if event.grounds is None:
+        _close_at(state, event.replaces, at.pos, Closing.SUPERSEDED)
         return
     key = LinkKey(event.object_id, event.type, event.dst_id, event.grounds.source)
     if key in state.links:
@@ -216,7 +224,9 @@ def _seen_again(provenance: Provenance, at: Envelope) -> Provenance:
     return replace(provenance, last_observed=at.recorded_at, times=provenance.times + 1)
 
 
-def _close_at(state: State, of_pos: int, pos: int, closing: Closing) -> None:
+def _close_at(state: State, of_pos: int | None, pos: int, closing: Closing) -> None:
+    if of_pos is None:
+        return
     if (key := state.claim_at.get(of_pos)) is not None:
         _close_claim(state, key, pos, closing)
     elif (link_key := state.link_at.get(of_pos)) is not None:

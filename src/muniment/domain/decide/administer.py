@@ -6,11 +6,18 @@ from typing import Final
 
 from muniment.domain import codec
 from muniment.domain.canonical import Json
+from muniment.domain.catalog import TYPE_TYPE
 from muniment.domain.commands import ChangePrincipal, IssueToken, Redact, RevokeToken
 from muniment.domain.decide.resolve import writable_audience
 from muniment.domain.decide.session import Logged, Session
 from muniment.domain.errors import Conflict, NotFound, Refused
-from muniment.domain.events import Kind, PrincipalChange, PrincipalChanged, Redacted
+from muniment.domain.events import (
+    Kind,
+    ObjectCreated,
+    PrincipalChange,
+    PrincipalChanged,
+    Redacted,
+)
 from muniment.domain.model import PrincipalRow
 from muniment.domain.outcomes import PRINCIPAL_CHANGED, REDACTED, UNCHANGED, Outcome
 
@@ -110,6 +117,13 @@ def _require_redactable(session: Session, logged: Logged) -> None:
             code="not_redactable",
             field="positions",
             next_step="Name the events that brought the content in.",
+        )
+    if isinstance(logged.event, ObjectCreated) and logged.event.type == TYPE_TYPE:
+        raise Refused(
+            f"The event at pos {logged.pos} added a type to the catalog.",
+            code="not_redactable",
+            field="positions",
+            next_step="Objects of the type rest on it. Retire the type if it is out of use.",
         )
     current = (
         any(

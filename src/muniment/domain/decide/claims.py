@@ -19,7 +19,7 @@ from muniment.domain.errors import NotFound, Refused
 from muniment.domain.events import Asserted, Grounds, Linked, Reobserved, Retracted, Unlinked
 from muniment.domain.evidence import Band, EvidenceClass, trust_rule
 from muniment.domain.identity import FLEET, Role, Via
-from muniment.domain.model import Claim, ClaimKey, LinkKey, ObjectRow, Provenance
+from muniment.domain.model import Claim, ClaimKey, Link, LinkKey, ObjectRow, Provenance
 from muniment.domain.outcomes import (
     ASSERTED,
     LINKED,
@@ -119,7 +119,8 @@ def _claim(session: Session, claim: ClaimInput, at: str, quotes: list[int]) -> R
     key = ClaimKey(
         target.row.object_id, claim.property, grounds.source, value_key(claim.value) if many else ""
     )
-    current = session.state.claims.get(key)
+    standing = session.state.claims.get(key)
+    current = standing if _seen(session, standing) else None
     resolve.require_version(
         current.pos if current else 0, stated.expected_version, f"{at}.expected_version"
     )
@@ -134,6 +135,7 @@ def _claim(session: Session, claim: ClaimInput, at: str, quotes: list[int]) -> R
         value=claim.value,
         many=many,
         grounds=grounds,
+        replaces=standing.pos if many and standing else None,
     )
     made = session.emit(event, audience=audience)
     result = {"outcome": SUPERSEDED if current else ASSERTED, "pos": made.pos} | result
@@ -156,7 +158,8 @@ def _link(session: Session, link: LinkInput, at: str) -> Result:
     if audience == FLEET:
         audience = dst.row.audience
     key = LinkKey(src.row.object_id, link_type, dst.row.object_id, grounds.source)
-    current = session.state.links.get(key)
+    standing = session.state.links.get(key)
+    current = standing if _seen(session, standing) else None
     resolve.require_version(
         current.pos if current else 0, stated.expected_version, f"{at}.expected_version"
     )
@@ -165,12 +168,25 @@ def _link(session: Session, link: LinkInput, at: str) -> Result:
         settled = _say_again(session, current.provenance, grounds, audience, key.src_id)
         if settled is not None:
             return settled | result
-    made = session.emit(
-        Linked(object_id=key.src_id, type=link_type, dst_id=key.dst_id, grounds=grounds),
-        audience=audience,
+    event = Linked(
+        object_id=key.src_id,
+        type=link_type,
+        dst_id=key.dst_id,
+        grounds=grounds,
+        replaces=standing.pos if standing else None,
     )
+    made = session.emit(event, audience=audience)
     outcome = SUPERSEDED if current else LINKED
     return {"outcome": outcome, "pos": made.pos, "id": str(made.event_id)} | result
+
+
+def _seen(session: Session, row: Claim | Link | None) -> bool:
+    """Say whether the actor may know what stands in the slot it writes to.
+
+    Two principals may own one source. What one of them said for fewer eyes is superseded by the
+    other like anything of that source, but the answer is that of an empty slot.
+    """
+    return row is not None and session.actor.reader.may_see(row.provenance.audience)
 
 
 def _say_again(

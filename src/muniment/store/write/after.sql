@@ -111,11 +111,19 @@ DELETE FROM search_documents
 WHERE workspace_id = $1 AND doc_pos = ANY ($2::bigint[]) AND property IS NOT NULL
 
 -- name: redact_answers
--- Kept answers that quote a redacted value: the outcome stays, the words go.
-UPDATE idempotency_keys
-SET answer = '{"outcome":"redacted","note":"The answer quoted a value that was redacted since."}',
+-- Kept answers that quote a redacted value, or show an object whose name was redacted: the words go.
+UPDATE idempotency_keys k
+SET answer = '{"outcome":"redacted","note":"The answer quoted what was redacted since."}',
     quotes = NULL
-WHERE workspace_id = $1 AND quotes && $2::bigint[]
+WHERE k.workspace_id = $1
+    AND (
+        k.quotes && $2::bigint[]
+        OR EXISTS (
+            SELECT FROM object_events e
+            WHERE e.workspace_id = $1
+                AND e.pos = ANY ($2::bigint[])
+                AND e.kind IN ('object_created', 'object_renamed')
+                AND position(e.object_id::text IN k.answer) > 0))
 
 -- name: empty_payloads
 -- Empty the payloads that a redaction names.
