@@ -139,6 +139,13 @@ class Supervisor(ABC):
             finally:
                 users.close()
 
+    def leave(self) -> None:
+        """Leave the server as it is, even as its last user: for those who only looked."""
+        with self._mutex:
+            users, self._users, self._address = self._users, None, None
+            if users is not None:
+                users.close()
+
     async def watch(self, every: float = 0.25) -> None:
         """Look every so many seconds whether the server lives, and bring it back; never return.
 

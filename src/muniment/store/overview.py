@@ -69,12 +69,6 @@ async def server_facts(database: Database) -> ServerFacts:
     return ServerFacts(**dict(row))
 
 
-async def extensions(database: Database) -> list[str]:
-    """Return the names of the extensions that are there."""
-    async with reachable():
-        return [row["name"] for row in await database.writer.fetch(_SQL["extensions"])]
-
-
 async def log_grants(database: Database) -> dict[str, set[str]]:
     """Return which verbs each role may use on the log."""
     async with reachable():

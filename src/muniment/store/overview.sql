@@ -16,10 +16,6 @@ SELECT
     similarity('日本語', '日本語') AS own_similarity,
     pg_database_size(current_database()) AS bytes
 
--- name: extensions
--- The extensions that are there.
-SELECT extname AS name FROM pg_extension ORDER BY extname
-
 -- name: grants
 -- What each of our roles may do to the log, one row per role and verb.
 SELECT
@@ -38,11 +34,19 @@ FROM pg_trigger
 WHERE tgrelid = 'object_events'::regclass AND tgenabled = 'A' AND NOT tgisinternal
 
 -- name: types
--- The types of a workspace, by name.
+-- The types of a workspace by name, an added one as its newest description says.
 SELECT
-    name,
-    description,
-    added_pos IS NOT NULL AS added
-FROM catalog_types
-WHERE workspace_id = $1
-ORDER BY name
+    t.name,
+    coalesce(
+        (SELECT a.value::jsonb #>> '{}'
+         FROM objects o
+         JOIN assertions a ON a.workspace_id = o.workspace_id AND a.object_id = o.object_id
+         WHERE o.workspace_id = t.workspace_id AND o.type = 'Type' AND o.name = t.name
+             AND a.property = 'description'
+         ORDER BY a.pos DESC
+         LIMIT 1),
+        t.description) AS description,
+    t.added_pos IS NOT NULL AS added
+FROM catalog_types t
+WHERE t.workspace_id = $1
+ORDER BY t.name

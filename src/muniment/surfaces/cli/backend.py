@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from muniment.bootstrap import Service
     from muniment.surfaces.principal import Principal
 
-    Verb = Callable[[Service, Principal, "Raw"], Awaitable["Answer"]]
+    Run = Callable[[Service, Principal], Awaitable["Answer"]]
 
 Raw = Mapping[str, Any]
 Answer = dict[str, Any]
@@ -55,53 +55,70 @@ async def perform(verb: str, raw: Raw) -> Answer:
         from muniment.surfaces.client import call
 
         return await call(mcp_url(settings.url), settings.token, verb, given)
+    # Bad input is refused before a database is started for it.
+    run = _HERE[verb](given)
     from muniment.bootstrap import open_service
     from muniment.surfaces.principal import local_operator
 
     async with open_service(settings) as service:
-        operator = local_operator(service.workspace.workspace_id)
-        return await _HERE[verb](service, operator, given)
+        return await run(service, local_operator(service.workspace.workspace_id))
 
 
-async def _recall(service: Service, who: Principal, raw: Raw) -> Answer:
+def _recall(raw: Raw) -> Run:
     from muniment.reads.arguments import parse_recall
 
-    return await service.reads.recall(who.reader, parse_recall(raw))
+    query = parse_recall(raw)
+    return lambda service, who: service.reads.recall(who.reader, query)
 
 
-async def _open(service: Service, who: Principal, raw: Raw) -> Answer:
+def _open(raw: Raw) -> Run:
     from muniment.reads.arguments import parse_open
 
-    return await service.reads.open(who.reader, parse_open(raw))
+    query = parse_open(raw)
+    return lambda service, who: service.reads.open(
+        who.reader, query.ref, as_of=query.as_of, known_at=query.known_at, cursor=query.cursor
+    )
 
 
-async def _trace(service: Service, who: Principal, raw: Raw) -> Answer:
+def _trace(raw: Raw) -> Run:
     from muniment.reads.arguments import parse_trace
 
-    return await service.reads.trace(who.reader, parse_trace(raw))
+    query = parse_trace(raw)
+    name = query.property
+    if name is None:
+        return lambda service, who: service.reads.trace(
+            who.reader, query.ref, limit=query.limit, cursor=query.cursor
+        )
+    return lambda service, who: service.reads.history(
+        who.reader, query.ref, name, limit=query.limit, cursor=query.cursor
+    )
 
 
-async def _list(service: Service, who: Principal, raw: Raw) -> Answer:
+def _list(raw: Raw) -> Run:
     from muniment.reads.arguments import parse_list
 
-    return await service.reads.list_objects(who.reader, parse_list(raw))
+    query = parse_list(raw)
+    return lambda service, who: service.reads.list_objects(who.reader, query)
 
 
-def _command(parser: str) -> Verb:
+def _command(parser: str) -> Callable[[Raw], Run]:
     """Return the verb whose arguments `domain.parse` reads by the function of that name."""
 
-    async def run(service: Service, who: Principal, raw: Raw) -> Answer:
+    def parsed(raw: Raw) -> Run:
         from muniment.domain import parse
 
         key = parse.parse_key(raw.get("key"))
         command = getattr(parse, parser)({k: v for k, v in raw.items() if k != "key"})
-        outcome = await service.actions.perform(who.actor, command, key=key)
-        return dict(outcome.answer)
 
-    return run
+        async def run(service: Service, who: Principal) -> Answer:
+            return dict((await service.actions.perform(who.actor, command, key=key)).answer)
+
+        return run
+
+    return parsed
 
 
-_HERE: Final[dict[str, Verb]] = {
+_HERE: Final[dict[str, Callable[[Raw], Run]]] = {
     "recall": _recall,
     "open": _open,
     "trace": _trace,

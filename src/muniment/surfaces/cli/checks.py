@@ -107,7 +107,7 @@ def _binaries(settings: Settings) -> list[Finding]:
     findings: list[Finding] = []
     for name, find in wanted:
         try:
-            findings.append(Finding(name=f"{name} binary", state=State.OK, found=str(find())))
+            findings.append(Finding(name=f"{name} binary", state=State.OK, found=str(find().path)))
         except MunimentError as error:
             # Only housekeeping needs the queue.
             state = State.FAIL if name == "postgres" else State.WARN
@@ -154,7 +154,6 @@ async def _sound(database: Database) -> list[Finding]:
     grants = await overview.log_grants(database)
     guards = await overview.log_guards(database)
     refuses = grants == EXPECTED_GRANTS and guards >= LOG_GUARDS
-    vector = "vector" in await overview.extensions(database)
     return [
         Finding(
             name="database",
@@ -188,12 +187,6 @@ async def _sound(database: Database) -> list[Finding]:
             else "Somebody changed the roles or triggers. Restore them (see the migration), then "
             "run `muniment verify`.",
         ),
-        Finding(
-            name="vector",
-            state=State.OK if vector else State.WARN,
-            found="extension present" if vector else "extension absent: no semantic search",
-            next_step=None if vector else "Install pgvector for this Postgres.",
-        ),
     ]
 
 
@@ -221,8 +214,8 @@ async def _queue(settings: Settings) -> Finding:
     from muniment.surfaces.cli.health import queue_health, worker_health
 
     try:
-        part, url = await asyncio.to_thread(queue_health, settings)
-        worker = await worker_health(settings, url)
+        with queue_health(settings) as (part, url):
+            worker = await worker_health(settings, url, expected=False)
     except MunimentError as error:
         return _failed("queue", error, State.WARN)
     answers = worker["state"] != "unknown"

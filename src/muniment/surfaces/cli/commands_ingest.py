@@ -132,9 +132,7 @@ async def _archive(file: Path, name: str | None, as_json: bool) -> dict[str, Any
     async with open_service(settings, keep=True) as service:
         who = local_operator(service.workspace.workspace_id)
         with progress_bar("events", as_json) as progress:
-            report = await import_archive(
-                service.database, who.actor, service.workspace, file, progress=progress
-            )
+            report = await import_archive(service.database, who.actor, file, progress=progress)
     return {"workspace": service.workspace.name, **report.as_json()}
 
 

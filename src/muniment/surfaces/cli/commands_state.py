@@ -40,13 +40,10 @@ def doctor(as_json: JsonFlag = False) -> None:
     document = wait(examine(settings))
 
     def show(found: Document) -> None:
-        table(
-            [
-                (check["state"], check["name"], check["found"], check.get("next_step"))
-                for check in found["checks"]
-            ],
-            ("", "check", "found", "next step"),
-        )
+        table([(check["state"], check["name"], check["found"]) for check in found["checks"]])
+        for check in found["checks"]:
+            if "next_step" in check:
+                say(f"{check['name']}: {check['next_step']}")
 
     answer(document, as_json, show)
     if not document["ok"]:
@@ -82,10 +79,15 @@ async def _status(settings: Settings) -> dict[str, Any]:
     expected = f"http://{settings.host}:{settings.port}/mcp"
     url = running.url if running else expected
     postgres = health.postgres_health(settings)
-    queue, queue_url = health.queue_health(settings)
     service = health.service_health(url) if url else {"state": "starting"}
-    parts: dict[str, Any] = {"postgres": postgres, "valkey": queue, "service": service}
-    parts["worker"] = await health.worker_health(settings, queue_url)
+    with health.queue_health(settings) as (queue, queue_url):
+        worker = await health.worker_health(settings, queue_url, expected=running is not None)
+    parts: dict[str, Any] = {
+        "postgres": postgres,
+        "valkey": queue,
+        "service": service,
+        "worker": worker,
+    }
     document: dict[str, Any] = {
         "version": __version__,
         "home": str(settings.home),
@@ -135,4 +137,4 @@ def _show_status(found: Document) -> None:
         if "why" in part:
             told.append(str(part["why"]))
         rows.append((name, ", ".join(told)))
-    table(rows, ("", ""))
+    table(rows)

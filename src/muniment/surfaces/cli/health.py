@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -55,11 +55,13 @@ def postgres_health(settings: Settings) -> Part:
     }
 
 
-def queue_health(settings: Settings) -> tuple[Part, str | None]:
-    """Look at the queue server; return its address too, where there is one."""
+@contextmanager
+def queue_health(settings: Settings) -> Generator[tuple[Part, str | None]]:
+    """Look at the queue server; yield its address too, where there is one."""
     if settings.redis_url is not None:
         url = settings.redis_url
-        return {"kind": "external", "url": without_password(url)}, url
+        yield {"kind": "external", "url": without_password(url)}, url
+        return
     from muniment.embedded import EmbeddedValkey, ServerState
 
     valkey = EmbeddedValkey(settings.home)
@@ -70,8 +72,11 @@ def queue_health(settings: Settings) -> tuple[Part, str | None]:
         "state": found.state.value,
         **({"pid": found.pid} if found.pid else {}),
     }
-    # Joined as one more user and never left: the lock goes with this process, the server stays.
-    return part, valkey.start() if running else None
+    try:
+        yield part, valkey.start() if running else None
+    finally:
+        # Looking must not be what stops a server.
+        valkey.leave()
 
 
 @asynccontextmanager
@@ -81,26 +86,25 @@ async def running_database(settings: Settings) -> AsyncGenerator[Database]:
     Raises:
         Unavailable: it does not, or is not migrated.
     """
-    dsn = settings.database_url
-    if dsn is None:
-        from muniment.embedded import EmbeddedPostgres, ServerState
-
-        postgres = EmbeddedPostgres(settings.home)
-        if postgres.status().state is not ServerState.RUNNING:
-            raise Unavailable(
-                "The private Postgres does not run.",
-                code="not_running",
-                next_step="Start it with `muniment up`.",
-            )
-        # Joined and never left, as above: looking must not be what stops a server.
-        dsn = postgres.start()
+    from muniment.embedded import EmbeddedPostgres, ServerState
     from muniment.store.database import Database
 
-    database = await Database.connect(dsn, writers=1, readers=1)
+    postgres = EmbeddedPostgres(settings.home)
+    if settings.database_url is None and postgres.status().state is not ServerState.RUNNING:
+        raise Unavailable(
+            "The private Postgres does not run.",
+            code="not_running",
+            next_step="Start it with `muniment up`.",
+        )
     try:
-        yield database
+        dsn = settings.database_url or postgres.start()
+        database = await Database.connect(dsn, writers=1, readers=1)
+        try:
+            yield database
+        finally:
+            await database.close()
     finally:
-        await database.close()
+        postgres.leave()
 
 
 async def counts(settings: Settings) -> Part:
@@ -120,8 +124,11 @@ async def counts(settings: Settings) -> Part:
         return {"events": found.events, "objects": found.objects}
 
 
-async def worker_health(settings: Settings, queue: str | None) -> Part:
-    """Say how long ago the worker gave its last sign of life, and whether that is fine."""
+async def worker_health(settings: Settings, queue: str | None, *, expected: bool) -> Part:
+    """Say how long ago the worker gave its last sign of life, and whether that is fine.
+
+    expected: an `up` runs, so that a worker without a sign of life is on its way.
+    """
     from muniment.surfaces.cli.doors import doors
 
     if queue is None:
@@ -131,7 +138,7 @@ async def worker_health(settings: Settings, queue: str | None) -> Part:
     except MunimentError as error:
         return {"state": "unknown", "why": error.message}
     if age is None:
-        return {"state": "stopped"}
+        return {"state": "starting" if expected else "stopped"}
     late = age > 3 * settings.heartbeat_interval.total_seconds() + 5
     return {"state": "late" if late else "running", "heartbeat_age_seconds": round(age, 1)}
 

@@ -52,6 +52,8 @@ def _items(found: Sequence[Any], depth: int) -> list[str]:
 
 def _one_line(value: object) -> str | None:
     """Return a value as the rest of a line, None when it takes more than that."""
+    if isinstance(value, (Mapping, list)) and not value:
+        return "none"
     if isinstance(value, Mapping):
         found = cast("Mapping[str, Any]", value)
         parts = [(name, _one_line(part)) for name, part in found.items()]

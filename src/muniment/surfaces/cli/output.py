@@ -74,19 +74,15 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def table(rows: Sequence[Sequence[object]], head: Sequence[str]) -> None:
-    """Print rows under a head, as wide as the terminal."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    for name in head:
-        shown.add_column(name, overflow="fold")
-    for row in rows:
-        # Text, since a value is data: what looks like markup in it must not act as such.
-        shown.add_row(*(Text("" if cell is None else printable(str(cell))) for cell in row))
-    Console(highlight=False).print(shown)
+def table(rows: Sequence[Sequence[object]], head: Sequence[str] = ()) -> None:
+    """Print rows as aligned columns, under a head where there is one; lines are not broken."""
+    shown = [["" if cell is None else printable(str(cell)) for cell in row] for row in rows]
+    if head:
+        shown.insert(0, list(head))
+    widths = [max(map(len, column), default=0) for column in zip(*shown, strict=True)]
+    for row in shown:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        say("  ".join(cells).rstrip())
 
 
 def printable(text: str) -> str:

@@ -107,7 +107,6 @@ def stop_requested() -> Generator[asyncio.Event]:
     signals = (signal.SIGINT, signal.SIGTERM)
 
     def stop() -> None:
-        _log.info("stopping; once more to end at once")
         event.set()
         for number in signals:
             loop.remove_signal_handler(number)
@@ -130,7 +129,9 @@ async def first_of(stop: asyncio.Event, task: asyncio.Task[None]) -> None:
     asked = asyncio.create_task(stop.wait())
     await asyncio.wait([asked, task], return_when=asyncio.FIRST_COMPLETED)
     asked.cancel()
-    if not stop.is_set():
+    if stop.is_set():
+        _log.info("stopping; once more to end at once")
+    else:
         raise Unavailable(
             "The HTTP service ended by itself.",
             code="service_failed",
