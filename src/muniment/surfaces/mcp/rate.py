@@ -19,6 +19,12 @@ class RateLimit:
         self._capacity = float(per_minute)
         self._per_second = per_minute / 60
         self._buckets: dict[Hashable, tuple[float, float]] = {}
+        self._forget_at = _FORGET_AT
+
+    @property
+    def remembered(self) -> int:
+        """How many callers have a bucket."""
+        return len(self._buckets)
 
     def take(self, caller: Hashable, now: float) -> float:
         """Count one call and return 0, or, when there were too many, the seconds to wait.
@@ -30,7 +36,7 @@ class RateLimit:
         if left < 1:
             self._buckets[caller] = (left, now)
             return (1 - left) / self._per_second
-        if len(self._buckets) >= _FORGET_AT:
+        if len(self._buckets) >= self._forget_at:
             self._forget_full(now)
         self._buckets[caller] = (left - 1, now)
         return 0.0
@@ -39,3 +45,5 @@ class RateLimit:
         minute = self._capacity / self._per_second
         kept = {who: at for who, at in self._buckets.items() if now - at[1] < minute}
         self._buckets = kept
+        # Where all are still in use, the next look is put off, so that it stays cheap on average.
+        self._forget_at = max(_FORGET_AT, 2 * len(kept))
