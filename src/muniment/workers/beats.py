@@ -47,6 +47,7 @@ def _logged(
 async def live(context: Context) -> None:
     """Say that workers take and finish jobs."""
     await pulse.beat(cast("Redis", context["redis"]))
+    _log.debug("alive")
 
 
 @_logged
