@@ -277,15 +277,10 @@ def _grounds(provenance: Provenance) -> tuple[Any, ...]:
         int(provenance.band),
         provenance.root,
         provenance.evidence,
-        _uuid_array(provenance.derived_from),
+        provenance.derived_from,
         provenance.valid_from,
         provenance.valid_to,
     )
-
-
-def _uuid_array(ids: Sequence[UUID]) -> str:
-    """Return Postgres' text form of a uuid[]: arrays of unequal length do not unnest as arrays."""
-    return "{" + ",".join(map(str, ids)) + "}" if ids else "{}"
 
 
 def _validity(provenance: Provenance) -> tuple[datetime | None, datetime | None]:

@@ -329,7 +329,7 @@ def _answered(
 
 
 def _retry_row(pending: Pending, outcome: Outcome) -> tuple[object, ...]:
-    quotes = "{" + ",".join(map(str, outcome.quotes)) + "}" if outcome.quotes else None
+    quotes = outcome.quotes or None
     return (
         pending.actor.principal_id,
         pending.key,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
+
+import orjson
 
 from muniment.domain.tokens import TOKENIZER_VERSION, document, indexed_text, object_document
 from muniment.store.database import Connection
@@ -14,25 +15,41 @@ from muniment.store.write.delta import Delta, Rows
 _COMMIT = load("write/commit.sql")
 _AFTER = load("write/after.sql")
 
-_WIDTHS: Final = {
-    "events": 11,
-    "objects": 11,
-    "names": 7,
-    "claims_archived": 6,
-    "claims_dropped": 4,
-    "claims_touched": 5,
-    "claims": 22,
-    "documents_closed": 2,
-    "documents": 13,
-    "retries": 5,
-    "links_archived": 6,
-    "links_dropped": 4,
-    "links_touched": 5,
-    "links": 21,
-    "claims_closed": 24,
-    "links_closed": 23,
+_CLAIM_KEY: Final = "object_id property value_key source"
+_LINK_KEY: Final = "src_id type dst_id source"
+_GROUNDS: Final = (
+    "actor_id class rule band root evidence derived_from valid_from valid_to valid_since "
+    "valid_until times audience"
+)
+_CLAIM: Final = f"{_CLAIM_KEY} head_id pos event_id value digest {_GROUNDS}"
+_LINK: Final = f"{_LINK_KEY} src_head_id dst_head_id pos event_id {_GROUNDS}"
+_CLOSED: Final = "closed_pos closing"
+
+_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    kind: tuple(columns.split())
+    for kind, columns in {
+        "events": "pos event_id kind object_id related_id actor_id via audience payload "
+        "payload_hash hash",
+        "objects": "object_id type name canonical status merged_into head_id audience created_by "
+        "created_pos version",
+        "names": "canonical type audience object_id name is_current pos",
+        "claims_archived": f"{_CLAIM_KEY} {_CLOSED}",
+        "claims_dropped": _CLAIM_KEY,
+        "claims_touched": f"{_CLAIM_KEY} times",
+        "claims": _CLAIM,
+        "documents_closed": "doc_pos closed_pos",
+        "documents": "doc_pos object_id head_id type property audience head_audience closed_pos "
+        "valid_since valid_until length tokenizer tsv",
+        "retries": "principal_id key request_digest answer quotes",
+        "links_archived": f"{_LINK_KEY} {_CLOSED}",
+        "links_dropped": _LINK_KEY,
+        "links_touched": f"{_LINK_KEY} times",
+        "links": _LINK,
+        "claims_closed": f"{_CLAIM} {_CLOSED}",
+        "links_closed": f"{_LINK} {_CLOSED}",
+    }.items()
 }
-"""Columns of each kind of row, so that an empty table still fills its parameters."""
+"""Columns of each kind of row, in the order in which `Delta` has them."""
 
 
 async def commit(connection: Connection, workspace_id: UUID, delta: Delta) -> bool:
@@ -66,16 +83,16 @@ async def _commit(connection: Connection, workspace_id: UUID, delta: Delta) -> b
         delta.pos,
         delta.hash,
         delta.now,
-        *_columns("events", delta.events),
-        *_columns("objects", delta.objects),
-        *_columns("names", delta.names),
-        *_columns("claims_archived", delta.claims_archived),
-        *_columns("claims_dropped", delta.claims_dropped),
-        *_columns("claims_touched", delta.claims_touched),
-        *_columns("claims", delta.claims),
-        *_columns("documents_closed", delta.documents_closed),
-        *_columns("documents", delta.documents),
-        *_columns("retries", delta.retries),
+        _json("events", delta.events),
+        _json("objects", delta.objects),
+        _json("names", delta.names),
+        _json("claims_archived", delta.claims_archived),
+        _json("claims_dropped", delta.claims_dropped),
+        _json("claims_touched", delta.claims_touched),
+        _json("claims", delta.claims),
+        _json("documents_closed", delta.documents_closed),
+        _json("documents", delta.documents),
+        _json("retries", delta.retries),
     )
     return written is not None
 
@@ -87,10 +104,10 @@ async def _write_links(connection: Connection, workspace_id: UUID, delta: Delta)
         _COMMIT["links"],
         workspace_id,
         delta.now,
-        *_columns("links_archived", delta.links_archived),
-        *_columns("links_dropped", delta.links_dropped),
-        *_columns("links_touched", delta.links_touched),
-        *_columns("links", delta.links),
+        _json("links_archived", delta.links_archived),
+        _json("links_dropped", delta.links_dropped),
+        _json("links_touched", delta.links_touched),
+        _json("links", delta.links),
     )
 
 
@@ -98,7 +115,7 @@ async def _write_closed(connection: Connection, workspace_id: UUID, delta: Delta
     for name in ("claims_closed", "links_closed"):
         rows: Rows = getattr(delta, name)
         if rows:
-            await connection.execute(_COMMIT[name], workspace_id, delta.now, *_columns(name, rows))
+            await connection.execute(_COMMIT[name], workspace_id, delta.now, _json(name, rows))
     for name, rows in (
         ("touch_closed_claims", delta.closed_claims_touched),
         ("touch_closed_links", delta.closed_links_touched),
@@ -180,5 +197,15 @@ async def _administer(connection: Connection, workspace_id: UUID, delta: Delta) 
         await connection.execute(_AFTER["put_type"], workspace_id, name, pos)
 
 
-def _columns(name: str, rows: Rows) -> Sequence[Any]:
-    return list(zip(*rows, strict=True)) if rows else [()] * _WIDTHS[name]
+def _json(kind: str, rows: Rows) -> str:
+    """Return rows as the JSON array that the statements read."""
+    if not rows:
+        return "[]"
+    columns = _COLUMNS[kind]
+    named = [dict(zip(columns, row, strict=True)) for row in rows]
+    return orjson.dumps(named, default=_plain).decode()
+
+
+def _plain(cell: object) -> str:
+    """Return as text what orjson does not know: ids of asyncpg's class, and bytes."""
+    return f"\\x{cell.hex()}" if isinstance(cell, bytes) else str(cell)
