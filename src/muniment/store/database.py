@@ -110,4 +110,10 @@ async def _pool(dsn: str, role: str, size: int, settings: dict[str, str]) -> Poo
         command_timeout=90,
         timeout=10,
         server_settings=_SESSION | {"role": role} | settings,
+        reset=_as_it_is,
     )
+
+
+async def _as_it_is(_: object) -> None:
+    """Keep a session as it comes back: no statement of ours changes it, and asyncpg ends an open
+    transaction all the same. Its own reset would cost a round trip for each use."""
