@@ -84,12 +84,17 @@ async def recall(executor: Executor, secret: bytes, reader: Reader, query: Recal
     if page.more and page.rows:
         answer["cursor"] = cursors.seal(secret, reader, search.question, _next(page))
     if not made and place is None:
-        near = await store.nearest_names(
-            executor, reader, canonical_query(query.text)[: ranking.FUZZY_CHARS], SUGGESTIONS
-        )
-        if near:
-            answer["did_you_mean"] = [{"name": name, "type": type_} for name, type_ in near]
+        answer |= await _did_you_mean(executor, search)
     return answer
+
+
+async def _did_you_mean(executor: Executor, search: Search) -> Shown:
+    canonical = canonical_query(search.query.text)
+    asked = [canonical] if len(canonical) <= ranking.FUZZY_CHARS else []
+    words = {term.text for term in search.terms if len(term.text) > 3}
+    asked += sorted(words, key=lambda word: (-len(word), word))[:SUGGESTIONS]
+    near = await store.nearest_names(executor, search.reader, asked, SUGGESTIONS)
+    return shown.present({"did_you_mean": [{"name": name, "type": type_} for name, type_ in near]})
 
 
 async def _page(executor: Executor, search: Search, place: cursors.Place | None) -> Page:

@@ -36,7 +36,7 @@ async def resolve(
     canonical = ref.canonical or canonical_name(ref.name or "")
     rows = await store.objects_by_name(executor, reader, canonical, type_)
     if not rows:
-        near = await nearest_names(executor, reader, canonical, 1)
+        near = await nearest_names(executor, reader, [canonical], 1)
         raise _absent(ref, field, near[0] if near else None)
     types = sorted({row.type for row in rows})
     if len(types) > 1:

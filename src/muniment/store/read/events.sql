@@ -28,8 +28,12 @@ FROM (
     ORDER BY found.pos
     LIMIT $6
 ) e
-JOIN named_objects($1, $2, $3) o ON o.object_id = e.object_id
-LEFT JOIN named_objects($1, $2, $3) r ON r.object_id = e.related_id
+CROSS JOIN LATERAL (
+    SELECT n.name FROM named_objects($1, $2, $3) n WHERE n.object_id = e.object_id OFFSET 0
+) o
+LEFT JOIN LATERAL (
+    SELECT n.name FROM named_objects($1, $2, $3) n WHERE n.object_id = e.related_id OFFSET 0
+) r ON true
 ORDER BY e.pos
 
 -- name: of_identity

@@ -60,7 +60,11 @@ CROSS JOIN LATERAL (
         l.source, l.pos, l.event_id, l.class AS evidence_class, l.band, l.root, l.evidence,
         l.valid_from, l.valid_to, l.first_observed, l.last_observed, l.times
     FROM named_links($1, $2, $3, $4) l
-    JOIN visible_objects($1, $2, $3) o ON o.object_id = l.dst_head_id
+    CROSS JOIN LATERAL (
+        SELECT v.object_id, v.type, v.name FROM visible_objects($1, $2, $3) v
+        WHERE v.object_id = l.dst_head_id
+        OFFSET 0
+    ) o
     WHERE l.src_head_id = head.object_id
         AND l.type = slot.type
         AND in_force(l.valid_since, l.valid_until, $9)
@@ -84,7 +88,11 @@ CROSS JOIN LATERAL (
         l.source, l.pos, l.event_id, l.class AS evidence_class, l.band, l.root, l.evidence,
         l.valid_from, l.valid_to, l.first_observed, l.last_observed, l.times
     FROM named_links($1, $2, $3, $4) l
-    JOIN visible_objects($1, $2, $3) o ON o.object_id = l.src_head_id
+    CROSS JOIN LATERAL (
+        SELECT v.object_id, v.type, v.name FROM visible_objects($1, $2, $3) v
+        WHERE v.object_id = l.src_head_id
+        OFFSET 0
+    ) o
     WHERE l.dst_head_id = head.object_id
         AND l.type = slot.type
         AND in_force(l.valid_since, l.valid_until, $9)

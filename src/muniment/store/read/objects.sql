@@ -5,7 +5,11 @@ SELECT
     o.created_pos, o.version,
     h.type AS head_type, h.name AS head_name, h.status AS head_status
 FROM named_objects($1, $2, $3) o
-JOIN named_objects($1, $2, $3) h ON h.object_id = o.head_id
+CROSS JOIN LATERAL (
+    SELECT n.type, n.name, n.status FROM named_objects($1, $2, $3) n
+    WHERE n.object_id = o.head_id
+    OFFSET 0
+) h
 WHERE o.object_id = $4
 
 -- name: by_name
@@ -15,8 +19,14 @@ SELECT
     o.created_pos, o.version,
     h.type AS head_type, h.name AS head_name, h.status AS head_status
 FROM named_aliases($1, $2, $3) a
-JOIN named_objects($1, $2, $3) o ON o.object_id = a.object_id
-JOIN named_objects($1, $2, $3) h ON h.object_id = o.head_id
+CROSS JOIN LATERAL (
+    SELECT n.* FROM named_objects($1, $2, $3) n WHERE n.object_id = a.object_id OFFSET 0
+) o
+CROSS JOIN LATERAL (
+    SELECT n.type, n.name, n.status FROM named_objects($1, $2, $3) n
+    WHERE n.object_id = o.head_id
+    OFFSET 0
+) h
 WHERE a.canonical = $4 AND ($5::text IS NULL OR a.type = $5)
 ORDER BY a.is_current DESC, a.pos
 

@@ -268,10 +268,10 @@ async def whole_values(
 
 
 async def nearest_names(
-    executor: Executor, reader: Reader, canonical: str, limit: int
+    executor: Executor, reader: Reader, asked: Sequence[str], limit: int
 ) -> list[tuple[str, str]]:
-    """Return (name, type) of visible objects that look like `canonical`, likest first."""
-    rows = await executor.fetch(_SQL["nearest_names"], *eyes_of(reader), canonical, limit)
+    """Return (name, type) of visible objects that look like one of the texts, likest first."""
+    rows = await executor.fetch(_SQL["nearest_names"], *eyes_of(reader), list(asked), limit)
     return [(row["name"], row["type"]) for row in rows]
 
 

@@ -34,8 +34,11 @@ SELECT DISTINCT ON (f.object_id)
     f.how,
     f.likeness
 FROM found f
-JOIN visible_documents($1, $2, $3, $4, $5, false) d
-    ON d.object_id = f.object_id AND d.property IS NULL
+CROSS JOIN LATERAL (
+    SELECT v.type FROM visible_documents($1, $2, $3, $4, $5, false) v
+    WHERE v.object_id = f.object_id AND v.property IS NULL
+    OFFSET 0
+) d
 ORDER BY f.object_id, f.how DESC, f.likeness DESC, f.name
 
 -- name: count_documents
@@ -114,13 +117,17 @@ candidates AS (
     UNION ALL
     SELECT d.doc_pos, $25, n.likeness, NULL
     FROM named n
-    JOIN visible_documents($1, $2, $3, $4, $5, false) d
-        ON d.object_id = n.object_id AND d.property IS NULL
+    CROSS JOIN LATERAL (
+        SELECT v.doc_pos FROM visible_documents($1, $2, $3, $4, $5, false) v
+        WHERE v.object_id = n.object_id
+            AND v.property IS NULL
+            AND ($14::text IS NULL OR v.type = $14)
+            AND ($18::uuid IS NULL OR v.head_id = $18)
+            AND ($19::text IS NULL OR v.audience = $19)
+            AND ($26::bigint IS NULL OR v.doc_pos <= $26)
+        OFFSET 0
+    ) d
     WHERE $22
-        AND ($14::text IS NULL OR d.type = $14)
-        AND ($18::uuid IS NULL OR d.head_id = $18)
-        AND ($19::text IS NULL OR d.audience = $19)
-        AND ($26::bigint IS NULL OR d.doc_pos <= $26)
 ),
 distinct_candidates AS (
     SELECT
@@ -226,8 +233,12 @@ SELECT
     ) AS covers,
     EXISTS (SELECT FROM admitted a GROUP BY a.route HAVING count(*) >= $27) AS capped
 FROM chosen s
-JOIN named_objects($1, $2, $3) h ON h.object_id = s.head_id
-JOIN named_objects($1, $2, $3) o ON o.object_id = s.object_id
+CROSS JOIN LATERAL (
+    SELECT n.type, n.name FROM named_objects($1, $2, $3) n WHERE n.object_id = s.head_id OFFSET 0
+) h
+CROSS JOIN LATERAL (
+    SELECT n.name FROM named_objects($1, $2, $3) n WHERE n.object_id = s.object_id OFFSET 0
+) o
 LEFT JOIN LATERAL (
     SELECT k.* FROM named_claims($1, $2, $3) k
     WHERE s.property IS NOT NULL AND k.pos = s.doc_pos
@@ -259,16 +270,29 @@ ORDER BY s.score DESC, s.doc_pos DESC
 -- name: whole_values
 -- The values of visible claims in full, for a snippet from further down.
 SELECT c.pos, c.value
-FROM named_claims($1, $2, $3) c
-JOIN unnest($4::bigint[]) AS wanted (pos) ON c.pos = wanted.pos
+FROM unnest($4::bigint[]) AS wanted (pos)
+CROSS JOIN LATERAL (
+    SELECT k.pos, k.value FROM named_claims($1, $2, $3) k WHERE k.pos = wanted.pos OFFSET 0
+) c
 
 -- name: nearest_names
--- Visible names that look like a query which found nothing.
-SELECT DISTINCT ON (alike, a.canonical) a.name, a.type,
-    greatest(similarity(a.canonical, $4), word_similarity($4, a.canonical)) AS alike
-FROM named_aliases($1, $2, $3) a
-WHERE (a.canonical % $4 OR a.canonical %> $4) AND a.head_status = 'active'
-ORDER BY alike DESC, a.canonical
+-- Visible names that look like what found nothing, or like a word of it.
+SELECT near.name, near.type
+FROM (
+    SELECT DISTINCT ON (a.object_id) a.name, a.type, a.canonical,
+        greatest(
+            similarity(a.canonical, asked.text),
+            word_similarity(asked.text, a.canonical)) AS alike
+    FROM unnest($4::text[]) AS asked (text)
+    CROSS JOIN LATERAL (
+        SELECT n.object_id, n.name, n.type, n.canonical
+        FROM named_aliases($1, $2, $3) n
+        WHERE (n.canonical % asked.text OR n.canonical %> asked.text) AND n.head_status = 'active'
+        OFFSET 0
+    ) a
+    ORDER BY a.object_id, alike DESC, a.canonical
+) near
+ORDER BY near.alike DESC, near.canonical, near.type
 LIMIT $5
 
 -- name: added_types

@@ -399,6 +399,8 @@ CREATE INDEX idempotency_keys_quotes ON idempotency_keys USING gin (quotes) WHER
 -- They are inlined by the planner, so that a filter or a limit outside reaches the indexes inside.
 -- p_every: the reader sees each audience (the operator). p_audiences: what it sees otherwise.
 -- p_as_of: what held in the world at that moment; NULL: now, by the database's clock.
+-- The object of a row is asked for by a scalar subquery: a join would let the planner read a whole
+-- workspace's objects for each row as long as it has no statistics.
 -- visible_*: what takes part today. named_*: for lenses, by named object, of any status.
 
 CREATE FUNCTION may_see(p_audience text, p_every boolean, p_audiences text[]) RETURNS boolean
@@ -433,12 +435,20 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT a.canonical, a.type, a.audience, a.object_id, a.name, a.is_current, a.pos, o.head_id,
         h.status
     FROM object_aliases a
-    JOIN objects o ON o.workspace_id = a.workspace_id AND o.object_id = a.object_id
-    JOIN objects h ON h.workspace_id = o.workspace_id AND h.object_id = o.head_id
+    CROSS JOIN LATERAL (
+        SELECT n.head_id FROM objects n
+        WHERE n.workspace_id = p_workspace AND n.object_id = a.object_id
+          AND may_see(n.audience, p_every, p_audiences)
+        OFFSET 0
+    ) o
+    CROSS JOIN LATERAL (
+        SELECT n.status FROM objects n
+        WHERE n.workspace_id = p_workspace AND n.object_id = o.head_id
+          AND may_see(n.audience, p_every, p_audiences)
+        OFFSET 0
+    ) h
     WHERE a.workspace_id = p_workspace
       AND may_see(a.audience, p_every, p_audiences)
-      AND may_see(o.audience, p_every, p_audiences)
-      AND may_see(h.audience, p_every, p_audiences)
 $$;
 
 -- Every claim that the reader may know of, current (closed_pos NULL) or closed.
@@ -458,10 +468,10 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
         UNION ALL
         SELECT c.* FROM assertion_history c
     ) a
-    JOIN objects o ON o.workspace_id = a.workspace_id AND o.object_id = a.object_id
     WHERE a.workspace_id = p_workspace
       AND may_see(a.audience, p_every, p_audiences)
-      AND may_see(o.audience, p_every, p_audiences)
+      AND (SELECT may_see(o.audience, p_every, p_audiences) FROM objects o
+           WHERE o.workspace_id = p_workspace AND o.object_id = a.object_id)
 $$;
 
 -- Claims of a named object, as known now (p_known NULL) or at that pos.
@@ -483,12 +493,14 @@ CREATE FUNCTION visible_assertions(
     p_workspace uuid, p_every boolean, p_audiences text[], p_as_of timestamptz)
 RETURNS SETOF assertions LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT a.* FROM assertions a
-    JOIN objects h ON h.workspace_id = a.workspace_id AND h.object_id = a.head_id
-    JOIN objects o ON o.workspace_id = a.workspace_id AND o.object_id = a.object_id
     WHERE a.workspace_id = p_workspace
       AND may_see(a.audience, p_every, p_audiences)
-      AND may_see(o.audience, p_every, p_audiences)
-      AND h.status = 'active' AND may_see(h.audience, p_every, p_audiences)
+      AND (SELECT h.status = 'active' AND may_see(h.audience, p_every, p_audiences)
+           FROM objects h
+           WHERE h.workspace_id = p_workspace AND h.object_id = a.head_id)
+      AND (a.object_id = a.head_id
+           OR (SELECT may_see(o.audience, p_every, p_audiences) FROM objects o
+               WHERE o.workspace_id = p_workspace AND o.object_id = a.object_id))
       AND in_force(a.valid_since, a.valid_until, p_as_of)
 $$;
 
@@ -511,32 +523,36 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
         UNION ALL
         SELECT c.* FROM link_history c
     ) l
-    JOIN objects so ON so.workspace_id = l.workspace_id AND so.object_id = l.src_id
-    JOIN objects dn ON dn.workspace_id = l.workspace_id AND dn.object_id = l.dst_id
     WHERE l.workspace_id = p_workspace
       AND may_see(l.audience, p_every, p_audiences)
-      AND may_see(so.audience, p_every, p_audiences)
-      AND may_see(dn.audience, p_every, p_audiences)
+      AND (SELECT may_see(o.audience, p_every, p_audiences) FROM objects o
+           WHERE o.workspace_id = p_workspace AND o.object_id = l.src_id)
+      AND (SELECT may_see(o.audience, p_every, p_audiences) FROM objects o
+           WHERE o.workspace_id = p_workspace AND o.object_id = l.dst_id)
       AND (l.src_head_id <> l.dst_head_id OR l.src_id = l.dst_id)
       AND (p_known IS NULL AND l.closed_pos IS NULL
            OR l.pos <= p_known AND (l.closed_pos IS NULL OR l.closed_pos > p_known))
 $$;
 
--- Current links between things that take part today; a link inside one merged group is not shown.
+-- Current links between things that take part today.
 CREATE FUNCTION visible_links(
     p_workspace uuid, p_every boolean, p_audiences text[], p_as_of timestamptz)
 RETURNS SETOF links LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT l.* FROM links l
-    JOIN objects s ON s.workspace_id = l.workspace_id AND s.object_id = l.src_head_id
-    JOIN objects d ON d.workspace_id = l.workspace_id AND d.object_id = l.dst_head_id
-    JOIN objects so ON so.workspace_id = l.workspace_id AND so.object_id = l.src_id
-    JOIN objects dn ON dn.workspace_id = l.workspace_id AND dn.object_id = l.dst_id
     WHERE l.workspace_id = p_workspace
       AND may_see(l.audience, p_every, p_audiences)
-      AND may_see(so.audience, p_every, p_audiences)
-      AND may_see(dn.audience, p_every, p_audiences)
-      AND s.status = 'active' AND may_see(s.audience, p_every, p_audiences)
-      AND d.status = 'active' AND may_see(d.audience, p_every, p_audiences)
+      AND (SELECT s.status = 'active' AND may_see(s.audience, p_every, p_audiences)
+           FROM objects s
+           WHERE s.workspace_id = p_workspace AND s.object_id = l.src_head_id)
+      AND (SELECT d.status = 'active' AND may_see(d.audience, p_every, p_audiences)
+           FROM objects d
+           WHERE d.workspace_id = p_workspace AND d.object_id = l.dst_head_id)
+      AND (l.src_id = l.src_head_id
+           OR (SELECT may_see(o.audience, p_every, p_audiences) FROM objects o
+               WHERE o.workspace_id = p_workspace AND o.object_id = l.src_id))
+      AND (l.dst_id = l.dst_head_id
+           OR (SELECT may_see(o.audience, p_every, p_audiences) FROM objects o
+               WHERE o.workspace_id = p_workspace AND o.object_id = l.dst_id))
       AND (l.src_head_id <> l.dst_head_id OR l.src_id = l.dst_id)
       AND in_force(l.valid_since, l.valid_until, p_as_of)
 $$;
@@ -561,11 +577,12 @@ $$;
 CREATE FUNCTION named_events(p_workspace uuid, p_every boolean, p_audiences text[])
 RETURNS SETOF object_events LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT e.* FROM object_events e
-    JOIN objects o ON o.workspace_id = e.workspace_id AND o.object_id = e.object_id
-    LEFT JOIN objects r ON r.workspace_id = e.workspace_id AND r.object_id = e.related_id
     WHERE e.workspace_id = p_workspace
-      AND may_see(o.audience, p_every, p_audiences)
-      AND (e.related_id IS NULL OR may_see(r.audience, p_every, p_audiences))
+      AND (SELECT may_see(o.audience, p_every, p_audiences) FROM objects o
+           WHERE o.workspace_id = p_workspace AND o.object_id = e.object_id)
+      AND (e.related_id IS NULL
+           OR (SELECT may_see(r.audience, p_every, p_audiences) FROM objects r
+               WHERE r.workspace_id = p_workspace AND r.object_id = e.related_id))
       AND (p_every OR e.audience = ANY (p_audiences))
 $$;
 
