@@ -10,7 +10,7 @@ from uuid import UUID
 from muniment.actions import Actions
 from muniment.domain import limits
 from muniment.domain.commands import ClaimInput, Command, LinkInput, Remember
-from muniment.domain.errors import Busy, CapabilityDenied, MunimentError, Unavailable
+from muniment.domain.errors import Busy, CapabilityDenied, MunimentError, Refused, Unavailable
 from muniment.domain.identity import Actor
 from muniment.domain.outcomes import CREATED, FOUND, Outcome
 from muniment.ingest.report import Skipped, Tally
@@ -43,6 +43,22 @@ class Slot:
     object_id: UUID
     name: str
     dst_id: UUID | None = None
+
+
+def require_owner(actor: Actor, source: str) -> None:
+    """Refuse a run whose every claim would be refused.
+
+    Raises:
+        Refused: `source_not_owned`, the actor does not speak for `source`.
+    """
+    if not actor.owns(source):
+        raise Refused(
+            f"Your credential does not speak for the source {source!r}.",
+            code="source_not_owned",
+            field="source",
+            next_step="Use a credential that owns it: muniment token create --role ingestor "
+            f"--source {source}.",
+        )
 
 
 def remembers(items: Iterable[Item]) -> list[Remember]:

@@ -18,7 +18,7 @@ from muniment.domain.errors import Malformed, Refused
 from muniment.domain.identity import Actor
 from muniment.domain.text import display_name, require_size
 from muniment.ingest import git_command
-from muniment.ingest.delivery import Delivery, Item, Parcel, remembers
+from muniment.ingest.delivery import Delivery, Item, Parcel, remembers, require_owner
 from muniment.ingest.git_claims import PRESENT, SHA_SHOWN, GitClaims, GitKnown
 from muniment.ingest.git_command import Checkout
 from muniment.ingest.git_log import GitCommit
@@ -95,10 +95,11 @@ async def ingest_git(
     progress: called as commits are written.
 
     Raises:
-        Refused: `source_taken`, another repository was ingested under this name.
+        Refused: `source_not_owned` by the actor; `source_taken`: another repository has its name.
         Malformed: git could not read the repository to its end.
         Unavailable, Busy, CapabilityDenied: the writer did not take it.
     """
+    require_owner(actor, repository.source)
     run = _Run(actions, actor, repository, await _known(database, actor, repository.source))
     bookmark = await _bookmark(database, actor, repository)
     if repository.checkout.head is None:

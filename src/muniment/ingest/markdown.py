@@ -14,14 +14,14 @@ from pathlib import Path
 
 from muniment.actions import Actions
 from muniment.domain.commands import Command, Ref, Retract, Unrelate
-from muniment.domain.errors import Malformed, Refused
+from muniment.domain.errors import Refused
 from muniment.domain.identity import Actor
 from muniment.ingest.decision_records import DecisionRecord, decision_record
-from muniment.ingest.delivery import Delivery, Item, Parcel, Slot, remembers
+from muniment.ingest.delivery import Delivery, Item, Parcel, Slot, remembers, require_owner
 from muniment.ingest.git import source_name
 from muniment.ingest.markdown_claims import MarkdownClaims
 from muniment.ingest.markdown_files import Folder, is_covered, open_folder
-from muniment.ingest.markdown_outline import Outline, outline
+from muniment.ingest.markdown_outline import outline
 from muniment.ingest.names import visible
 from muniment.ingest.report import Progress, Report, Skipped
 from muniment.store.database import Database
@@ -68,9 +68,10 @@ async def ingest_markdown(
     before, and is the same one. progress: called as files are read.
 
     Raises:
-        Refused: `source_taken`, another folder was ingested under this name.
+        Refused: `source_not_owned` by the actor; `source_taken`: another folder has its name.
         Unavailable, Busy, CapabilityDenied: the writer did not take it.
     """
+    require_owner(actor, documents.source)
     await _require_same(database, actor, documents, moved)
     run = _Run(actions, database, actor, documents, await _claims(database, actor, documents))
     found = await asyncio.to_thread(lambda: list(documents.folder.files()))
@@ -119,18 +120,16 @@ class _Run:
         await self._deliver(self._claims.folder(location), self._documents.name)
 
     async def document(self, path: str) -> None:
-        """Read one file and say what it says; what cannot be said of it skips the whole file."""
+        """Read one file and say what it says."""
         text = await asyncio.to_thread(self._documents.folder.read, path)
         if isinstance(text, Skipped):
             self.skip(text)
             return
         parsed = await asyncio.to_thread(outline, text)
-        try:
-            items, record = self._items(path, parsed)
-        except Malformed as error:
-            self.skip(Skipped.of(error, visible(path)))
-            return
+        items = self._claims.document(path, parsed)
+        record = decision_record(path, parsed)
         if record is not None:
+            items += self._claims.decision(path, parsed, record)
             self._records[path] = record
         self._read.add(visible(path))
         self._sections += len(parsed.sections)
@@ -166,13 +165,6 @@ class _Run:
             },
             tally=self._delivery.tally,
         )
-
-    def _items(self, path: str, parsed: Outline) -> tuple[list[Item], DecisionRecord | None]:
-        items = self._claims.document(path, parsed)
-        record = decision_record(path, parsed)
-        if record is not None:
-            items += self._claims.decision(path, parsed, record)
-        return items, record
 
     def _obsolete(self, slot: SourceSlot) -> str | None:
         """Return why what stands in `slot` holds no more, or None while it does."""

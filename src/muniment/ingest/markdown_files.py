@@ -21,9 +21,9 @@ FILE_BYTES: Final = 16 * 1024 * 1024
 _SUFFIXES: Final = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdc"})
 _PLAIN_NAMES: Final = frozenset({"readme", "agents", "claude", "changelog", "contributing"})
 _PLAIN_SUFFIXES: Final = frozenset({"", ".txt"})
-_LEFT_OUT: Final = frozenset(
-    {".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", "site-packages"}
-)
+_NO_PART: Final = frozenset({".git", ".hg", ".svn"})
+"""Where version control keeps its own files: no part of the tree, so not worth a word."""
+_LEFT_OUT: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", "site-packages"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +86,8 @@ class Folder:
                     path, "linked_folder", "It is a link to a folder, which is not entered."
                 )
             elif entry.is_dir():
+                if entry.name in _NO_PART:
+                    continue
                 if entry.name in _LEFT_OUT:
                     yield _skip(path, "left_out", "Folders of this name hold what others wrote.")
                 else:

@@ -97,13 +97,18 @@ def heading_names(sections: tuple[Section, ...]) -> list[str]:
     What stands before the first heading is named by the empty string.
     """
     taken: set[str] = set()
+    counts: dict[str, int] = {}
     names: list[str] = []
     for section in sections:
         wanted = " > ".join(part or "(no heading)" for part in section.heading_path)
-        name, count = wanted, 1
+        # A document may repeat one heading ten thousand times: count on, not from the start.
+        folded = canonical_name(wanted)
+        count = counts.get(folded, 0) + 1
+        name = wanted if count == 1 else f"{wanted} ({count})"
         while canonical_name(name) in taken:
             count += 1
             name = f"{wanted} ({count})"
+        counts[folded] = count
         taken.add(canonical_name(name))
         names.append(name)
     return names

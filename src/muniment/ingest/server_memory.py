@@ -24,7 +24,7 @@ from muniment.domain.errors import Malformed, NotFound, TooLarge
 from muniment.domain.identity import Actor
 from muniment.domain.jsondoor import loads_strict
 from muniment.domain.text import canonical_name, display_name
-from muniment.ingest.delivery import Delivery, Item, Parcel, remembers
+from muniment.ingest.delivery import Delivery, Item, Parcel, remembers, require_owner
 from muniment.ingest.names import bounded, visible
 from muniment.ingest.report import Progress, Report, Skipped
 from muniment.ingest.statements import Speaker, claim, link
@@ -74,10 +74,12 @@ async def import_server_memory(
     written.
 
     Raises:
+        Refused: `source_not_owned` by the actor.
         NotFound: there is no file at `path`.
         TooLarge: it is over `FILE_BYTES`.
         Unavailable, Busy, CapabilityDenied: the writer did not take it.
     """
+    require_owner(actor, SOURCE)
     delivery = Delivery(actions, actor, splits=False)
     reading = _Reading()
     raw = await asyncio.to_thread(_read, path)

@@ -6,14 +6,19 @@ import json
 import os
 import stat
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from muniment.actions import Actions
 from muniment.actions.maintenance import verify
+from muniment.domain import codec
+from muniment.domain.archive import ArchiveHeader, ArchiveRow
 from muniment.domain.commands import Redact
-from muniment.domain.errors import CapabilityDenied, Malformed, Refused
+from muniment.domain.errors import CapabilityDenied, Malformed, NotFound, Refused
 from muniment.domain.identity import Via
 from muniment.domain.parse import parse_merge, parse_remember, parse_retract
 from muniment.ingest.archive import export_archive, import_archive
@@ -58,10 +63,23 @@ async def test_export_import_export_gives_the_same_bytes(
 ) -> None:
     await fill(actions, operator)
     await remember(actions, await make_agent("alice", audience="private"), "secret", "hers")
-    first = await export_archive(database, operator.actor, tmp_path / "a")
+    seen: list[tuple[int, int]] = []
+    first = await export_archive(
+        database,
+        operator.actor,
+        tmp_path / "a",
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen[-1] == (first.events, first.events)
     assert first.outcome == "exported"
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
-    report = await import_archive(database, other.actor, tmp_path / "a")
+    report = await import_archive(
+        database,
+        other.actor,
+        tmp_path / "a",
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen[-1] == (first.events, first.events)
     assert (report.outcome, report.events) == ("imported", first.events)
     await export_archive(database, other.actor, tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
@@ -209,3 +227,62 @@ async def test_what_is_no_ordinary_file_is_not_replaced(
     with pytest.raises(Refused) as caught:
         await export_archive(database, operator.actor, tmp_path)
     assert caught.value.code == "not_a_file"
+    with pytest.raises(NotFound):
+        await export_archive(database, operator.actor, tmp_path / "none" / "a")
+
+
+async def test_a_log_of_many_pages_is_carried_whole(
+    tmp_path: Path, database: Database, actions: Actions, operator: Principal, other: Principal
+) -> None:
+    commands = [
+        parse_remember(
+            {"claims": [{"about": f"n{at}", "type": "Note", "property": "text", "value": at}]}
+        )
+        for at in range(700)
+    ]
+    await actions.perform_many(operator.actor, [(command, None) for command in commands])
+    await export_archive(database, operator.actor, tmp_path / "a")
+    await import_archive(database, other.actor, tmp_path / "a")
+    await export_archive(database, other.actor, tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+async def test_events_that_do_not_fold_are_refused(
+    tmp_path: Path, database: Database, other: Principal
+) -> None:
+    genesis = b"g" * 32
+    payload = '{"reason":"x","salt":"00"}'
+    row = ArchiveRow(
+        pos=1,
+        event_id=UUID(int=5),
+        kind="merged",
+        object_id=UUID(int=6),
+        related_id=UUID(int=7),
+        actor_id=UUID(int=1),
+        via="console",
+        audience="fleet",
+        receipt_id=None,
+        recorded_at=datetime(2026, 1, 1, tzinfo=UTC),
+        payload=payload,
+        payload_hash=codec.payload_digest(payload),
+        hash=b"",
+    )
+    header = codec.header_bytes(
+        pos=1,
+        event_id=row.event_id,
+        kind=row.kind,
+        object_id=row.object_id,
+        related_id=UUID(int=7),
+        actor_id=row.actor_id,
+        via=row.via,
+        audience=row.audience,
+        receipt_id=None,
+        recorded_micros=codec.micros(row.recorded_at),
+    )
+    row = replace(row, hash=codec.link_hash(genesis, header, row.payload_hash))
+    head = ArchiveHeader(genesis=genesis, pos=1, hash=row.hash)
+    (tmp_path / "a").write_text(f"{head.to_line()}\n{row.to_line()}\n")
+    with pytest.raises(Malformed) as caught:
+        await import_archive(database, other.actor, tmp_path / "a")
+    assert caught.value.code == "archive_damaged"
+    assert (await export_archive(database, other.actor, tmp_path / "b")).events == 0

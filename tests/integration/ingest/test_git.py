@@ -12,7 +12,8 @@ import pytest
 
 from muniment.actions import Actions
 from muniment.domain.commands import Ref, SetStatus
-from muniment.domain.errors import Malformed, NotFound, Refused
+from muniment.domain.errors import CapabilityDenied, Malformed, NotFound, Refused
+from muniment.domain.identity import Role
 from muniment.domain.model import Status
 from muniment.ingest.git import GitSource, git_source, ingest_git
 from muniment.ingest.report import Report
@@ -23,6 +24,7 @@ from muniment.surfaces.principal import Principal, local_ingestor
 from tests.integration.ingest.repositories import START, Repository, fast_import, history
 
 Ingest = Callable[..., Awaitable[Report]]
+MakeAgent = Callable[..., Awaitable[Principal]]
 
 
 @pytest.fixture
@@ -315,3 +317,51 @@ async def test_a_name_that_cannot_be_kept_is_refused(tmp_path: Path, name: str) 
 async def test_a_folder_that_is_no_repository_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         await git_source(tmp_path)
+
+
+async def test_who_does_not_own_the_source_or_may_not_write_is_refused_at_once(
+    tmp_path: Path, actions: Actions, database: Database, operator: Principal, make_agent: MakeAgent
+) -> None:
+    source = await git_source(small(tmp_path / "app").path)
+    with pytest.raises(Refused) as caught:
+        await ingest_git(actions, database, operator.actor, source)
+    assert caught.value.code == "source_not_owned"
+    reader = await make_agent("eve", role=Role.READER, owned_sources=("git:*",))
+    with pytest.raises(CapabilityDenied):
+        await ingest_git(actions, database, reader.actor, source)
+    ingestor = await make_agent("robot", role=Role.INGESTOR, owned_sources=("git:*",))
+    report = await ingest_git(actions, database, ingestor.actor, source)
+    assert (report.read, report.tally.refused) == ({"commits": 4}, 0)
+
+
+async def test_a_title_of_any_length_and_a_missing_one_are_kept(
+    tmp_path: Path, ingest: Ingest, claims: Claims
+) -> None:
+    repository = Repository.init(tmp_path / "app")
+    repository.commit("x" * 1_000)
+    repository.commit("")
+    repository.git("rm", "-rq", "--ignore-unmatch", "none")
+    await ingest(repository.path)
+    found = await claims("git:app", "Commit", "sha", "title", "text")
+    long, empty = sorted(found.values(), key=len, reverse=True)
+    assert str(long["title"]) == "x" * 300 + "…"
+    assert long["text"] == "x" * 1_000
+    assert empty.keys() == {"sha"}
+
+
+async def test_a_file_that_a_merge_drops_is_deleted(
+    tmp_path: Path, ingest: Ingest, claims: Claims
+) -> None:
+    repository = small(tmp_path / "app")
+    repository.git("checkout", "-q", "-b", "side", "HEAD~1")
+    repository.write("d.txt", "d\n")
+    repository.commit("Side", at=START + 500)
+    repository.git("checkout", "-q", "main")
+    repository.git("merge", "-q", "--no-ff", "--no-commit", "side")
+    repository.git("rm", "-qf", "d.txt")
+    repository.commit("Merge without d", at=START + 560)
+    await ingest(repository.path)
+    files = await claims("git:app", "File", "path", "status")
+    assert files["app/d.txt"]["status"] == "deleted"
+    again = await ingest(repository.path, full=True)
+    assert (again.tally.asserted, again.tally.superseded) == (0, 0)

@@ -195,6 +195,7 @@ async def test_links_are_not_followed_out_of_the_root(
         ("pipe.md", "not_a_file"),
         ("node_modules", "left_out"),
     }
+    assert not any(entry.what == ".git" for entry in report.tally.skipped)
     paths = await claims("Document", "path")
     assert set(paths) == {"notes/AGENTS.md", "notes/CLAUDE.md"}
 
@@ -303,3 +304,36 @@ async def test_an_empty_folder_and_an_empty_file_are_no_failure(
 async def test_a_path_to_nothing_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         markdown_source(tmp_path / "none.md")
+
+
+async def test_a_long_decision_says_where_the_rest_is(
+    notes: Path, ingest: Ingest, claims: Claims
+) -> None:
+    put(notes, "adr/0001-x.md", "# X\n\nStatus: Accepted\nDate: 9000\n\n" + "word " * 20_000)
+    await ingest(notes)
+    found = (await claims("Decision", "text", "continues_in"))["notes: 0001-x"]
+    assert len(str(found["text"]).encode()) <= 65_536
+    assert "0001-x.md" in str(found["continues_in"])
+    put(notes, "adr/0001-x.md", "# X\n\nStatus: Accepted\n")
+    report = await ingest(notes)
+    assert report.tally.refused == 0
+    assert "continues_in" not in (await claims("Decision", "continues_in"))
+
+
+async def test_progress_is_told_and_sources_of_others_are_refused(
+    notes: Path, actions: Actions, database: Database, workspace: Workspace
+) -> None:
+    put(notes, "a.md", "# A\n")
+    put(notes, ".git/README.md", "# No\n")
+    documents = markdown_source(notes)
+    seen: list[tuple[int, int]] = []
+    actor = local_ingestor(workspace.workspace_id, documents.source).actor
+    await ingest_markdown(
+        *(actions, database, actor, documents),
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen == [(0, 1), (1, 1)]
+    other = local_ingestor(workspace.workspace_id, "file:other").actor
+    with pytest.raises(Refused) as caught:
+        await ingest_markdown(actions, database, other, documents)
+    assert caught.value.code == "source_not_owned"

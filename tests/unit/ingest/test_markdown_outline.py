@@ -87,6 +87,11 @@ def test_headings_that_occur_again_are_numbered() -> None:
     assert heading_names(outline(text).sections) == expected
 
 
+def test_a_heading_repeated_ten_thousand_times_is_named_in_time() -> None:
+    names = heading_names(outline("# a\n\n" * 10_000).sections)
+    assert names[-1] == "a (10000)"
+
+
 def test_a_heading_is_shown_without_its_markup() -> None:
     assert plain("The `run` **verb** and [a link](http://x) ![alt](y)") == (
         "The run verb and a link alt"
