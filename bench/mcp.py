@@ -43,6 +43,8 @@ from muniment.store.workspaces import ensure_workspace
 from muniment.surfaces.principal import Principal, create_token, local_operator
 
 WORDS: Final = [f"word{n}" for n in range(4_000)]
+FREQUENCIES: Final = [*itertools.accumulate(1 / rank for rank in range(1, len(WORDS) + 1))]
+"""Cumulative weights by Zipf's law: a few words are everywhere, most are rare."""
 CLAIMS_PER_CALL: Final = 50
 MODERN: Final = "2026-07-28"
 HANDSHAKE: Final = "2025-11-25"
@@ -68,20 +70,26 @@ class Load:
         return NOTHING, {}
 
     def recall(self) -> tuple[str, dict[str, Any]]:
-        number = self._random.randrange(self.objects)
-        return "recall", {"query": f"{self._name(number)} {self._random.choice(WORDS)}"}
+        named = self._name(self._random.randrange(self.objects))
+        return "recall", {"query": f"{named} {' '.join(self._words(2))}"}
 
     def remember(self) -> tuple[str, dict[str, Any]]:
         claim = self._claim(self._random.randrange(self.objects))
         return "remember", {"claims": [claim], "key": f"k{next(self._count)}"}
 
+    def _words(self, count: int) -> list[str]:
+        return self._random.choices(WORDS, cum_weights=FREQUENCIES, k=count)
+
     def _name(self, number: int) -> str:
-        return f"service {WORDS[number % len(WORDS)]} {number}"
+        return f"{WORDS[number % len(WORDS)]} {number}"
 
     def _claim(self, number: int) -> dict[str, Any]:
-        text = " ".join(self._random.choices(WORDS, k=8))
-        name = self._name(number)
-        return {"about": name, "type": "Service", "property": "description", "value": text}
+        return {
+            "about": self._name(number),
+            "type": "Service",
+            "property": "description",
+            "value": " ".join(self._words(8)),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
