@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from muniment.actions.collector import collector_paused
 from muniment.actions.rows import rows_of
 from muniment.domain import codec
 from muniment.domain.archive import ArchiveHeader, ArchiveRow
@@ -163,6 +164,11 @@ def _require_chained(row: ArchiveRow, pos: int, previous: bytes) -> None:
 
 
 async def _refill(connection: Connection, workspace_id: UUID, upto: int) -> RebuildReport:
+    with collector_paused():
+        return await _fold_and_fill(connection, workspace_id, upto)
+
+
+async def _fold_and_fill(connection: Connection, workspace_id: UUID, upto: int) -> RebuildReport:
     state = State()
     events = 0
     async for page in event_log.read_envelopes(connection, workspace_id, upto=upto):

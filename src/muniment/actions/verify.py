@@ -15,6 +15,7 @@ from uuid import UUID
 
 import orjson
 
+from muniment.actions.collector import collector_paused
 from muniment.actions.rows import rows_of
 from muniment.domain.canonical import Json
 from muniment.domain.codec import micros
@@ -92,7 +93,8 @@ async def verify(
         chain = asyncio.create_task(_check_chain(database, workspace_id, 0, head))
         try:
             await _check_head(connection, workspace_id, head, expected_head, report)
-            await _check_projections(connection, workspace_id, head, documents, report)
+            with collector_paused():
+                await _check_projections(connection, workspace_id, head, documents, report)
         finally:
             for broken in await chain:
                 report.add(_describe(broken), pos=broken.pos)
