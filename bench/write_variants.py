@@ -23,6 +23,7 @@ import asyncpg
 from sqlalchemy.engine import make_url
 
 from muniment.actions import Actions, WriterSettings
+from muniment.actions.collector import settle_collector
 from muniment.domain import commands as cmd
 from muniment.domain.commands import Ref
 from muniment.domain.errors import MunimentError
@@ -133,6 +134,7 @@ class Bench:
         await asyncio.to_thread(migrate, dsn)
         database = await Database.connect(dsn)
         workspace = await ensure_workspace(database, "default")
+        settle_collector()
         actions = Actions(database, WriterSettings(documents=documents))
         actor = agent(workspace.workspace_id)
         made = await actions.perform_many(

@@ -47,6 +47,7 @@ async def open_service(settings: Settings, *, keep: bool = False) -> AsyncGenera
     """
     async with open_database(settings, keep=keep) as database:
         from muniment.actions import Actions, WriterSettings
+        from muniment.actions.collector import settle_collector
         from muniment.reads import Reads
         from muniment.store.workspaces import ensure_workspace
 
@@ -59,6 +60,8 @@ async def open_service(settings: Settings, *, keep: bool = False) -> AsyncGenera
                 reobserve_after=settings.reobservation_interval,
             ),
         )
+        if keep:
+            settle_collector()
         try:
             yield Service(
                 settings=settings,

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from uuid import UUID
 
-from muniment.actions.writer import Pending, Writer, WriterSettings
+from muniment.actions.batch import Pending
+from muniment.actions.writer import Writer, WriterSettings
 from muniment.domain.commands import Command
 from muniment.domain.errors import Busy, MunimentError
 from muniment.domain.identity import Actor

@@ -1,7 +1,7 @@
-"""Pause Python's cycle collector while a log is folded.
+"""What is asked of Python's cycle collector by code that makes many values and no cycles.
 
-A fold makes millions of values and no cycles, and the collector walks all of them again and again:
-it doubled the time of a verification (measured at 55,000 events).
+It walks what lives, again and again, as values are made: that doubled the time of a verification,
+and took a quarter of the time of deciding (measured at 55,000 events, and at 256 callers).
 """
 
 from __future__ import annotations
@@ -9,6 +9,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator
 from contextlib import contextmanager
+
+
+def settle_collector() -> None:
+    """Leave alone what a service made while it started, and look for cycles more rarely."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @contextmanager

@@ -13,31 +13,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
 import asyncpg
-import orjson
-from asyncpg.pgproto.pgproto import UUID as FastUUID
 
-from muniment.actions.delta import build_delta
-from muniment.actions.digests import request_digest
-from muniment.domain.commands import Command, IssueToken, RevokeToken
-from muniment.domain.dates import parse_instant
-from muniment.domain.decide import Session, decide
+from muniment.actions.batch import Decided, Pending, decide_batch, fault
 from muniment.domain.decide.needs import Needs
-from muniment.domain.errors import Busy, Conflict, MunimentError, Refused, Unavailable
-from muniment.domain.events import Envelope
-from muniment.domain.identity import Actor
+from muniment.domain.errors import Busy, MunimentError, Refused, Unavailable
 from muniment.domain.outcomes import Outcome
 from muniment.store.database import UNREACHABLE, Connection, Database
 from muniment.store.write.commit import commit
-from muniment.store.write.delta import Credential, Delta
-from muniment.store.write.load import Loaded, Scope, hash_at, load_batch, lock_head
+from muniment.store.write.delta import Delta
+from muniment.store.write.load import Scope, hash_at, load_batch, lock_head
 
 log = logging.getLogger(__name__)
 
@@ -65,42 +56,6 @@ class WriterSettings:
     put_wait: timedelta = timedelta(milliseconds=250)
     reobserve_after: timedelta = timedelta(hours=24)
     documents: bool = True
-
-
-@dataclass(slots=True, kw_only=True)
-class Pending:
-    """A command in the queue, and the future that its caller waits on."""
-
-    actor: Actor
-    command: Command
-    key: str | None
-    future: asyncio.Future[Outcome]
-    request_digest: bytes = b""
-
-    def __post_init__(self) -> None:
-        if self.key is not None:
-            self.request_digest = request_digest(self.command)
-
-    def settle(self, result: Outcome | Exception) -> None:
-        """Answer the caller, unless it went away."""
-        if self.future.done():
-            return
-        if isinstance(result, Exception):
-            self.future.set_exception(result)
-        else:
-            self.future.set_result(result)
-
-
-@dataclass(slots=True)
-class _Decided:
-    """A batch after its decisions, before its commit."""
-
-    delta: Delta
-    results: list[Outcome | MunimentError] = field(default_factory=list[Outcome | MunimentError])
-
-    @property
-    def writes(self) -> bool:
-        return bool(self.delta.events or self.delta.retries)
 
 
 class Writer:
@@ -178,7 +133,7 @@ class Writer:
             self._fail(batch, error)
         except Exception as error:
             log.exception("a batch failed")
-            self._fail(batch, _fault(error))
+            self._fail(batch, fault(error))
         else:
             for pending, result in zip(batch, results, strict=True):
                 pending.settle(result)
@@ -233,7 +188,7 @@ class Writer:
             return False
         return await hash_at(connection, self._workspace_id, sent.pos) == sent.hash
 
-    async def _decide(self, connection: Connection, batch: Sequence[Pending]) -> _Decided:
+    async def _decide(self, connection: Connection, batch: Sequence[Pending]) -> Decided:
         needs = Needs()
         audiences: set[str] = set()
         keys: list[tuple[UUID, str]] = []
@@ -247,125 +202,12 @@ class Writer:
             sees_all=any(pending.actor.reader.sees_all for pending in batch),
         )
         loaded = await load_batch(connection, self._workspace_id, needs, scope, keys)
-        return self._decide_all(loaded, batch)
-
-    def _decide_all(self, loaded: Loaded, batch: Sequence[Pending]) -> _Decided:
-        envelopes: list[Envelope] = []
-        results: list[Outcome | MunimentError] = []
-        retries: dict[tuple[UUID, str], tuple[Pending, Outcome]] = {}
-        credentials: list[Credential] = []
-        revoked: list[UUID] = []
-        for pending in batch:
-            mark = loaded.state.mark()
-            session = Session(
-                state=loaded.state,
-                actor=pending.actor,
-                now=loaded.now,
-                new_id=_new_id,
-                next_pos=loaded.pos + len(envelopes) + 1,
-                known=loaded.known,
-                reobserve_after=self._settings.reobserve_after,
-            )
-            try:
-                outcome = _answered(loaded, retries, pending)
-                if outcome is None:
-                    outcome = decide(session, pending.command)
-                    if pending.key is not None:
-                        retries[pending.actor.principal_id, pending.key] = (pending, outcome)
-            except MunimentError as error:
-                loaded.state.roll_back(mark)
-                results.append(error)
-                continue
-            except Exception as error:
-                # A fault of ours in one command must not take its neighbours along.
-                log.exception("deciding %s failed", type(pending.command).__name__)
-                loaded.state.roll_back(mark)
-                results.append(_fault(error))
-                continue
-            envelopes.extend(session.emitted)
-            results.append(outcome)
-            if session.emitted:
-                _note_token(session, pending.command, credentials, revoked)
-        delta = build_delta(
-            loaded.state,
-            envelopes,
-            before_pos=loaded.pos,
-            before_hash=loaded.hash,
-            now=loaded.now,
+        return decide_batch(
+            loaded,
+            batch,
+            reobserve_after=self._settings.reobserve_after,
             documents=self._settings.documents,
         )
-        delta.credentials = credentials
-        delta.revoked = revoked
-        delta.retries = [_retry_row(pending, outcome) for pending, outcome in retries.values()]
-        return _Decided(delta, results)
-
-
-def _answered(
-    loaded: Loaded, retries: dict[tuple[UUID, str], tuple[Pending, Outcome]], pending: Pending
-) -> Outcome | None:
-    """Return the answer that the key got before, here or earlier in this batch.
-
-    Raises:
-        Conflict: the key was used for something else.
-    """
-    if pending.key is None:
-        return None
-    at = (pending.actor.principal_id, pending.key)
-    if (kept := loaded.retries.get(at)) is not None:
-        digest, outcome = kept.request_digest, Outcome(answer=orjson.loads(kept.answer))
-    elif at in retries:
-        first, outcome = retries[at]
-        digest = first.request_digest
-    else:
-        return None
-    if digest == pending.request_digest:
-        return outcome
-    raise Conflict(
-        "That key was used for another request.",
-        code="idempotency_conflict",
-        field="key",
-        next_step="Use a fresh key for each distinct request, the same one for its retries.",
-    )
-
-
-def _retry_row(pending: Pending, outcome: Outcome) -> tuple[object, ...]:
-    quotes = outcome.quotes or None
-    return (
-        pending.actor.principal_id,
-        pending.key,
-        pending.request_digest,
-        orjson.dumps(outcome.answer).decode(),
-        quotes,
-    )
-
-
-def _note_token(
-    session: Session, command: Command, credentials: list[Credential], revoked: list[UUID]
-) -> None:
-    match command:
-        case IssueToken():
-            owner = next(p for p in session.state.principals.values() if p.name == command.name)
-            expires = command.expires_at
-            credentials.append(
-                Credential(
-                    token_id=command.token_id,
-                    principal_id=owner.principal_id,
-                    token_hash=command.token_hash,
-                    expires_at=parse_instant(expires, "expires_at") if expires else None,
-                )
-            )
-        case RevokeToken():
-            revoked.append(command.token_id)
-        case _:
-            pass
-
-
-def _new_id() -> UUID:
-    """Return a random UUID (RFC 9562, version 4); asyncpg's class is made ten times as fast."""
-    bits = bytearray(os.urandom(16))
-    bits[6] = bits[6] & 0x0F | 0x40
-    bits[8] = bits[8] & 0x3F | 0x80
-    return FastUUID(bytes(bits))
 
 
 def _pause(tries: int) -> float:
@@ -395,13 +237,4 @@ def _refused(error: asyncpg.PostgresError) -> Refused:
         code="store_refused",
         next_step="Report it with the service's log.",
         details={"sqlstate": error.sqlstate or ""},
-    )
-
-
-def _fault(error: Exception) -> MunimentError:
-    return MunimentError(
-        "muniment failed to decide this; nothing was written.",
-        code="internal",
-        next_step="Report it with the service's log.",
-        details={"kind": type(error).__name__},
     )

@@ -113,7 +113,7 @@ def _envelope(row: asyncpg.Record, bones: dict[int, str]) -> Envelope:
         payload = bones.get(pos, "")
     try:
         event, reason = parse_payload(kind, payload, object_id, related_id)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UnreadableEvent(
             f"The {kind} at pos {pos} cannot be read: {error}",
             next_step="Restore the log from an archive or a backup.",

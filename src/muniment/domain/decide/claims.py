@@ -54,7 +54,7 @@ def remember(session: Session, command: Remember) -> Outcome:
 
 def retract(session: Session, command: Retract) -> Outcome:
     """Withdraw a claim of one's own source, wherever in a merged group it stands."""
-    source = _own_source(session, command.source)
+    source = _retractable_source(session, command.source)
     row = resolve.require(session, command.about, "about")
     many = is_many(command.property)
     if many and command.value is None:
@@ -92,7 +92,7 @@ def retract(session: Session, command: Retract) -> Outcome:
 
 def unrelate(session: Session, command: Unrelate) -> Outcome:
     """Withdraw a link of one's own source."""
-    source = _own_source(session, command.source)
+    source = _retractable_source(session, command.source)
     src = resolve.require(session, command.src, "from")
     dst = resolve.require(session, command.dst, "to")
     link_type = require_link(command.type)
@@ -289,6 +289,13 @@ def _own_source(session: Session, asked: str | None, field: str = "source") -> s
         field=field,
         next_step="Leave the source out to speak for yourself.",
     )
+
+
+def _retractable_source(session: Session, asked: str | None) -> str:
+    """Return whose claim is withdrawn: one's own, or for an operator anyone's."""
+    if asked is not None and session.actor.role is Role.OPERATOR:
+        return asked
+    return _own_source(session, asked)
 
 
 def _disagreements(
