@@ -27,10 +27,13 @@ a count, and only the ratio between lexemes matters."""
 LENGTH: Final = 20.0
 """Positions of an average document, for BM25's length term (k1 1.2, b 0.75)."""
 LEXEMES: Final = 48
-TEXT_WEIGHT: Final = 0.65
-STRICT_WEIGHT: Final = 0.25
+PART_SHARE: Final = 0.35
+"""What a part of a code-like token counts for: `needle7` is about more than `7`."""
+TEXT_WEIGHT: Final = 0.5
+STRICT_WEIGHT: Final = 0.5
 NAME_WEIGHT: Final = 0.6
-HOW: Final = {4: ("id", 1.6), 3: ("name", 1.0), 2: ("prefix", 0.6), 1: ("trigram", 0.6)}
+BY_ID: Final = 4
+HOW: Final = {BY_ID: ("id", 1.6), 3: ("name", 1.0), 2: ("prefix", 0.6), 1: ("trigram", 0.6)}
 """For each way in which a query names an object: the route's name and its share of the weight."""
 FUZZY_CHARS: Final = 30
 """Trigram on a whole sentence is the dearest route and finds nothing; short queries take it."""
@@ -53,19 +56,27 @@ SCORING: Final = Scoring(
 )
 
 
-def lexeme_queries(terms: Sequence[Term]) -> list[str]:
-    """Return the tsqueries of the terms' lexemes, the most telling of each term first."""
-    made: dict[str, None] = {}
+def lexeme_shares(terms: Sequence[Term]) -> dict[str, float]:
+    """Return the tsqueries of the terms' lexemes, the most telling of each term first, with how
+    much of a lexeme's weight each one counts for."""
+    made: dict[str, float] = {}
     for rank in range(max((len(term.lexemes) for term in terms), default=0)):
         for term in terms:
-            if rank < len(term.lexemes):
-                made[quote(term.lexemes[rank]) + (":*" if term.prefix else "")] = None
-    return list(made)[:LEXEMES]
+            if rank >= len(term.lexemes):
+                continue
+            lexeme = term.lexemes[rank]
+            part = term.text in term.lexemes and lexeme != term.text
+            query = quote(lexeme) + (":*" if term.prefix else "")
+            made[query] = max(made.get(query, 0.0), PART_SHARE if part else 1.0)
+    return dict(list(made.items())[:LEXEMES])
 
 
-def lexeme_weights(counts: Sequence[int]) -> list[float]:
+def lexeme_weights(shares: Sequence[float], counts: Sequence[int]) -> list[float]:
     """Return the weight (inverse document frequency) of lexemes that occur in so many documents."""
-    return [math.log(1 + CORPUS / (count + 0.5)) for count in counts]
+    return [
+        share * math.log(1 + CORPUS / (count + 0.5))
+        for share, count in zip(shares, counts, strict=True)
+    ]
 
 
 def strict_query(terms: Sequence[Term]) -> str:

@@ -203,8 +203,9 @@ def _sufficiency(search: Search, rows: Sequence[Placed]) -> Shown:
         return {}
     covered: list[Json] = []
     uncovered: list[Json] = []
+    by_id = any(hit.how == ranking.BY_ID for hit in search.named.values())
     for place, term in enumerate(search.terms):
-        occurs = any(row.scored.row.covers[place] for row in rows)
+        occurs = by_id or any(row.scored.row.covers[place] for row in rows)
         (covered if occurs else uncovered).append(term.text)
     said: Shown = {"covered": covered, "uncovered": uncovered}
     if search.ignored:

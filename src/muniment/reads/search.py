@@ -42,6 +42,7 @@ class Search:
     terms: list[Term]
     ignored: int
     lexemes: list[str]
+    shares: list[float]
     named: dict[UUID, NamedHit]
     counts: list[int]
     routes: dict[str, Json]
@@ -85,6 +86,7 @@ async def prepare(executor: Executor, reader: Reader, query: RecallQuery) -> Sea
         names_only=query.names_only,
         closed=query.include_superseded,
     )
+    shares = ranking.lexeme_shares(terms)
     asked = {
         name: getattr(query, name)
         for name in RecallQuery.__dataclass_fields__
@@ -97,7 +99,8 @@ async def prepare(executor: Executor, reader: Reader, query: RecallQuery) -> Sea
         filters=filters,
         terms=terms,
         ignored=ignored,
-        lexemes=ranking.lexeme_queries(terms),
+        lexemes=[*shares],
+        shares=[*shares.values()],
         named={},
         counts=[],
         routes={},
@@ -165,7 +168,7 @@ async def rank(
     routes = [("strict", strict)] if strict else []
     if relaxed is not None and relaxed != strict and len(search.lexemes) > 1:
         routes.append(("relaxed", relaxed))
-    weights = ranking.lexeme_weights(search.counts)
+    weights = ranking.lexeme_weights(search.shares, search.counts)
     query = RankQuery(
         routes=routes,
         lexemes=[

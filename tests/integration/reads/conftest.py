@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
 from muniment.actions import Actions
+from muniment.domain.identity import Via
 from muniment.reads import Reads
 from muniment.store.database import Database
 from muniment.surfaces.principal import Principal
@@ -36,3 +38,9 @@ def make_desk(desk: Desk, make_agent: MakeAgent) -> MakeDesk:
         return desk.of(await make_agent(name, **more))
 
     return make
+
+
+@pytest.fixture
+def imported(desk: Desk) -> Desk:
+    """The operator at the door of imports, where claims come in untrusted."""
+    return desk.of(Principal(actor=replace(desk.who.actor, via=Via.IMPORT)))

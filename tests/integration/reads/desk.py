@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -50,7 +50,7 @@ class Desk:
         answer = await self.do(parse.parse_remember({"claims": [claim]}))
         return answer["results"][0]
 
-    async def say_many(self, claims: Iterable[dict[str, object]]) -> None:
+    async def say_many(self, claims: Iterable[Mapping[str, object]]) -> None:
         """Make many claims, each in a call of its own."""
         commands = [(parse.parse_remember({"claims": [claim]}), None) for claim in claims]
         for outcome in await self.actions.perform_many(self.who.actor, commands):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from muniment.reads.search import NO_TERMS
 from tests.integration.reads.conftest import MakeDesk
@@ -123,6 +124,14 @@ async def test_cursor_that_was_changed_or_borrowed_is_refused(
             await other
 
 
+async def all_pages(read: Callable[..., Awaitable[Answer]]) -> list[Answer]:
+    """Follow the cursors of a read to its end."""
+    pages = [await read()]
+    while cursor := pages[-1].get("cursor"):
+        pages.append(await read(cursor=cursor))
+    return pages
+
+
 async def test_trace_list_and_neighbours_page_through_everything_once(desk: Desk) -> None:
     (hub,) = await desk.make("Service", "hub")
     spokes = await desk.make("Service", *(f"spoke {n}" for n in range(60)))
@@ -130,34 +139,28 @@ async def test_trace_list_and_neighbours_page_through_everything_once(desk: Desk
         await desk.link(spoke, "depends_on" if n % 3 else "uses", hub)
         await desk.link(hub, "owns", spoke)
 
-    async def all_of(read: Callable[..., Awaitable[Answer]], **more: object) -> list[Answer]:
-        pages = [await read(**more)]
-        while cursor := pages[-1].get("cursor"):
-            pages.append(await read(cursor=cursor, **more))
-        return pages
-
     events = [
         e["pos"]
-        for page in await all_of(lambda **m: desk.trace(hub, limit=9, **m))
+        for page in await all_pages(partial(desk.trace, hub, limit=9))
         for e in page["events"]
     ]
     assert events == sorted(set(events))
     assert len(events) == 1 + 2 * 60
     listed = [
         o["id"]
-        for page in await all_of(lambda **m: desk.list(type="Service", limit=7, **m))
+        for page in await all_pages(partial(desk.list, type="Service", limit=7))
         for o in page["objects"]
     ]
     assert sorted(listed) == sorted([hub, *spokes])
     links = [
         (direction, link, one["id"])
-        for page in await all_of(lambda **m: desk.neighbours(hub, limit=11, **m))
+        for page in await all_pages(partial(desk.neighbours, hub, limit=11))
         for direction, types in page["links"].items()
         for link, ones in types.items()
         for one in ones
     ]
     assert len(links) == len(set(links)) == 120
-    (one_way,) = await all_of(lambda **m: desk.neighbours(hub, direction="in", link="uses", **m))
+    (one_way,) = await all_pages(partial(desk.neighbours, hub, direction="in", link="uses"))
     assert len(one_way["links"]["in"]["uses"]) == 20
 
 
