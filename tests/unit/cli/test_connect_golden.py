@@ -287,6 +287,15 @@ def test_a_file_is_replaced_whole_and_its_former_text_kept(tmp_path: Path) -> No
     ]
 
 
+def test_a_new_file_of_a_user_is_closed_to_others(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    files.replace(path, "", "new", secret=False, personal=True)
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o644)
+    files.replace(path, "new", "newer", secret=False, personal=True)
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
 def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("theirs")

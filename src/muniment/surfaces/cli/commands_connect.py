@@ -70,11 +70,13 @@ def connect(
         environment=os.environ,
     )
     variable = _variable(token_env or _default_variable(target, settings))
+    reach = Scope.PROJECT if folder else scope
     plan = _plan(
         target,
-        target.file(where, Scope.PROJECT if folder else scope),
+        target.file(where, reach),
         Entry(url=_url(url, settings), variable=variable),
         inline,
+        personal=reach is Scope.USER,
     )
     document: dict[str, Any] = {
         "harness": target.name,
@@ -100,16 +102,21 @@ def connect(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A change to one file. before, after: its text; in `after` no token stands yet."""
+    """A change to one file.
+
+    before, after: its text; in `after` no token stands yet.
+    personal: the file is one user's, and not a project's, which others share.
+    """
 
     harness: Harness
     path: Path
     entry: Entry
     before: str
     after: str
+    personal: bool
 
 
-def _plan(harness: Harness, path: Path, entry: Entry, inline: bool) -> Plan:
+def _plan(harness: Harness, path: Path, entry: Entry, inline: bool, *, personal: bool) -> Plan:
     """Work out the change.
 
     Raises:
@@ -127,6 +134,7 @@ def _plan(harness: Harness, path: Path, entry: Entry, inline: bool) -> Plan:
         entry=entry,
         before=before,
         after=_edited(harness, path, entry, before),
+        personal=personal,
     )
 
 
@@ -162,7 +170,7 @@ def _carry_out(plan: Plan, token: str | None, inline: bool) -> dict[str, Any]:
             )
         entry = Entry(url=plan.entry.url, variable=plan.entry.variable, token=token)
         after = _edited(plan.harness, plan.path, entry, plan.before)
-    kept = files.replace(plan.path, plan.before, after, secret=inline)
+    kept = files.replace(plan.path, plan.before, after, secret=inline, personal=plan.personal)
     done: dict[str, Any] = {"written": True}
     if kept is not None:
         done["backup"] = str(kept)

@@ -105,7 +105,7 @@ def _properties(schema: Schema) -> dict[str, Schema]:
 
 def _denied(name: str, role: Role) -> CapabilityDenied:
     return CapabilityDenied(
-        f"A {role} may not call {name}.",
+        f"The role {role} may not call {name}.",
         field="name",
         next_step="Use a tool that is listed, or ask the operator for a token of another role.",
     )

@@ -58,10 +58,14 @@ def difference(path: Path, before: str, after: str) -> str:
     )
 
 
-def replace(path: Path, before: str, after: str, *, secret: bool) -> Path | None:
+def replace(
+    path: Path, before: str, after: str, *, secret: bool, personal: bool = False
+) -> Path | None:
     """Write `after` where `before` was; return where the former text is kept, if there was any.
 
     secret: it holds a token, so only its owner may read it.
+    personal: it is one user's. A new one is closed to others as well: the harness keeps the mode
+    that it finds, and may write secrets of its own there later.
 
     Raises:
         Conflict: the file changed meanwhile.
@@ -70,8 +74,9 @@ def replace(path: Path, before: str, after: str, *, secret: bool) -> Path | None
     target = Path(os.path.realpath(path))
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else _new_mode()
-        if secret:
+        exists = target.exists()
+        mode = stat.S_IMODE(target.stat().st_mode) if exists else _new_mode()
+        if secret or (personal and not exists):
             mode = 0o600
         if load(target) != before:
             raise Conflict(
@@ -79,7 +84,7 @@ def replace(path: Path, before: str, after: str, *, secret: bool) -> Path | None
                 code="config_changed",
                 next_step="Run the same command again.",
             )
-        kept = target.with_name(target.name + BACKUP) if target.exists() else None
+        kept = target.with_name(target.name + BACKUP) if exists else None
         if kept is not None:
             # It may hold secrets of others, whatever the mode of the file was.
             _write(kept, before, 0o600)
