@@ -52,6 +52,9 @@ def test_a_stranger_is_never_signalled(tmp_path: Path) -> None:
         assert refused.value.code == "down_stranger"
 
 
-@pytest.mark.parametrize("pid", [0, -1, os.getpid(), 2**22 + 1])
+# The ids are fixed: two workers that share a run must collect the same tests.
+@pytest.mark.parametrize(
+    "pid", [0, -1, os.getpid(), 2**22 + 1], ids=["none", "group", "itself", "out of range"]
+)
 def test_a_pid_alone_proves_nothing(pid: int) -> None:
     assert not is_ours(pid)
