@@ -11,6 +11,7 @@ statistic over all rows would tell of hidden ones.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -32,6 +33,21 @@ PART_SHARE: Final = 0.35
 TEXT_WEIGHT: Final = 0.5
 STRICT_WEIGHT: Final = 0.5
 NAME_WEIGHT: Final = 0.6
+STOP_SHARE: Final = 0.1
+STOP_WORDS: Final = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a about after all also an and any are as at be because been before but by can could did do
+        does for from had has have he her his how i if in into is it its just may more most my no
+        not of on only or our out over she should so some such than that the their them then there
+        these they this to under up was we were what when where which who why will with would you
+        your
+        """,
+    )
+)
+"""Words of English that say little: they bring in no document of their own on the relaxed route.
+They still take part in the strict route and in phrases."""
 BY_ID: Final = 4
 HOW: Final = {BY_ID: ("id", 1.6), 3: ("name", 1.0), 2: ("prefix", 0.6), 1: ("trigram", 0.6)}
 """For each way in which a query names an object: the route's name and its share of the weight."""
@@ -67,7 +83,8 @@ def lexeme_shares(terms: Sequence[Term]) -> dict[str, float]:
             lexeme = term.lexemes[rank]
             part = term.text in term.lexemes and lexeme != term.text
             query = quote(lexeme) + (":*" if term.prefix else "")
-            made[query] = max(made.get(query, 0.0), PART_SHARE if part else 1.0)
+            share = PART_SHARE if part else STOP_SHARE if lexeme in STOP_WORDS else 1.0
+            made[query] = max(made.get(query, 0.0), share)
     return dict(list(made.items())[:LEXEMES])
 
 
@@ -84,14 +101,21 @@ def strict_query(terms: Sequence[Term]) -> str:
     return " & ".join(f"({term.query})" for term in terms)
 
 
-def relaxed_query(lexemes: Sequence[str], counts: Sequence[int]) -> str | None:
+def counted(shares: Sequence[float]) -> list[int]:
+    """Return the places of lexemes that are worth a count: not those that are in every text."""
+    return [place for place, share in enumerate(shares) if share != STOP_SHARE]
+
+
+def relaxed_query(
+    lexemes: Sequence[str], shares: Sequence[float], counts: Sequence[int]
+) -> str | None:
     """Return the tsquery of the rarest lexemes whose documents fit the budget.
 
-    When even the rarest has more, it stands alone and brings in its newest. None: none occurs.
+    When even the rarest has more, it stands alone and brings in its newest. Stop words take part
+    in a query of nothing else. None: no lexeme occurs.
     """
-    present = sorted(
-        (count, lexeme) for lexeme, count in zip(lexemes, counts, strict=True) if count
-    )
+    worth = counted(shares) or range(len(lexemes))
+    present = sorted((counts[place], lexemes[place]) for place in worth if counts[place])
     chosen: list[str] = []
     total = 0
     for count, lexeme in present:

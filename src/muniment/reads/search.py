@@ -143,20 +143,27 @@ async def count(executor: Executor, search: Search, place: cursors.Place | None)
     """Count how common each lexeme is, or take the counts that the first page was ranked by."""
     if place is not None:
         search.counts = place["counts"]
-    elif search.lexemes:
-        try:
-            search.counts = await store.count_documents(
-                executor,
-                search.reader,
-                search.moment,
-                search.lexemes,
-                closed=search.filters.closed,
-                bound=ranking.BOUND,
-                seconds=ROUTE_SECONDS,
-            )
-        except TimeoutError:
-            search.counts = [0] * len(search.lexemes)
-            search.routes["relaxed"] = TIMED_OUT
+        return
+    places = ranking.counted(search.shares)
+    search.counts = [ranking.BOUND] * len(search.lexemes)
+    if not places:
+        return
+    try:
+        found = await store.count_documents(
+            executor,
+            search.reader,
+            search.moment,
+            [search.lexemes[place] for place in places],
+            closed=search.filters.closed,
+            bound=ranking.BOUND,
+            seconds=ROUTE_SECONDS,
+        )
+    except TimeoutError:
+        search.counts = [0] * len(search.lexemes)
+        search.routes["relaxed"] = TIMED_OUT
+        return
+    for at, documents in zip(places, found, strict=True):
+        search.counts[at] = documents
 
 
 async def rank(
@@ -164,7 +171,7 @@ async def rank(
 ) -> list[store.RankedRow]:
     """Return a window of the ranking; by names alone when the text routes take too long."""
     strict = ranking.strict_query(search.terms)
-    relaxed = ranking.relaxed_query(search.lexemes, search.counts) if search.terms else None
+    relaxed = ranking.relaxed_query(search.lexemes, search.shares, search.counts)
     routes = [("strict", strict)] if strict else []
     if relaxed is not None and relaxed != strict and len(search.lexemes) > 1:
         routes.append(("relaxed", relaxed))

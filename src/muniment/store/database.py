@@ -39,7 +39,10 @@ _SESSION: Final = {
 _READER_SESSION: Final = {
     "statement_timeout": "10000",
     # Reads take many parameters that narrow nothing; planning them anew costs more than they do.
+    # Each has an index, which a plan without values would pass over for a parallel scan.
     "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "max_parallel_workers_per_gather": "0",
 }
 UNREACHABLE: Final = (
     OSError,

@@ -13,7 +13,7 @@ from muniment.store.database import Executor
 from muniment.store.read.eyes import eyes_of
 from muniment.store.statements import load
 
-_SQL = load("read/recall.sql")
+STATEMENTS = load("read/recall.sql")
 
 
 class Moment(NamedTuple):
@@ -177,7 +177,7 @@ async def find_names(
 ) -> list[NamedHit]:
     """Return visible objects that the query names, at most one hit an object."""
     rows = await executor.fetch(
-        _SQL["find_names"],
+        STATEMENTS["find_names"],
         *eyes_of(reader),
         *moment,
         query.object_id,
@@ -203,7 +203,7 @@ async def count_documents(
 ) -> list[int]:
     """Return for each tsquery how many visible documents have it, counted up to `bound`."""
     rows = await executor.fetch(
-        _SQL["count_documents"],
+        STATEMENTS["count_documents"],
         *eyes_of(reader),
         *moment,
         list(lexemes),
@@ -221,7 +221,7 @@ async def rank_documents(
     filters, scoring, window = query.filters, query.scoring, query.window
     after, until = window.after or (None, None), window.until or (None, None)
     rows = await executor.fetch(
-        _SQL["rank_documents"],
+        STATEMENTS["rank_documents"],
         *eyes_of(reader),
         *moment,
         filters.closed,
@@ -263,7 +263,7 @@ async def whole_values(
     executor: Executor, reader: Reader, positions: Sequence[int]
 ) -> dict[int, str]:
     """Return the canonical JSON of visible claims by pos."""
-    rows = await executor.fetch(_SQL["whole_values"], *eyes_of(reader), list(positions))
+    rows = await executor.fetch(STATEMENTS["whole_values"], *eyes_of(reader), list(positions))
     return {row["pos"]: row["value"] for row in rows}
 
 
@@ -271,13 +271,13 @@ async def nearest_names(
     executor: Executor, reader: Reader, asked: Sequence[str], limit: int
 ) -> list[tuple[str, str]]:
     """Return (name, type) of visible objects that look like one of the texts, likest first."""
-    rows = await executor.fetch(_SQL["nearest_names"], *eyes_of(reader), list(asked), limit)
+    rows = await executor.fetch(STATEMENTS["nearest_names"], *eyes_of(reader), list(asked), limit)
     return [(row["name"], row["type"]) for row in rows]
 
 
 async def added_types(executor: Executor, reader: Reader) -> list[str]:
     """Return the names of all types of the workspace."""
-    rows = await executor.fetch(_SQL["added_types"], reader.workspace_id)
+    rows = await executor.fetch(STATEMENTS["added_types"], reader.workspace_id)
     return [row["name"] for row in rows]
 
 
