@@ -10,13 +10,12 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 
@@ -65,8 +64,7 @@ class Cli:
         written = io.BytesIO(), io.BytesIO()
         out, err = (io.TextIOWrapper(buffer, encoding="utf-8") for buffer in written)
         with (
-            mock.patch.dict(os.environ, self.environment(env), clear=True),
-            mock.patch.object(sys, "argv", ["muniment", *words]),
+            _as_program(self.environment(env), words),
             redirect_stdout(out),
             redirect_stderr(err),
             ThreadPoolExecutor(1) as thread,
@@ -101,6 +99,21 @@ class Cli:
         done = self.run(*words, "--json", env=env)
         assert done.code == 0, done.out + done.err
         return done.document
+
+
+@contextmanager
+def _as_program(env: Mapping[str, str], words: Sequence[str]) -> Generator[None]:
+    """Let this process have the environment and the arguments of a program for a while."""
+    kept = dict(os.environ), sys.argv
+    os.environ.clear()
+    os.environ.update(env)
+    sys.argv = ["muniment", *words]
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(kept[0])
+        sys.argv = kept[1]
 
 
 def _main() -> int:

@@ -115,7 +115,7 @@ def down(settings: Settings) -> dict[str, Any]:
 
     stopped = ["muniment"] if Seat(settings.home).stop() else []
     for server in (EmbeddedValkey(settings.home), EmbeddedPostgres(settings.home)):
-        if server.status().state is not ServerState.STOPPED:
+        if server.status().state is ServerState.RUNNING:
             server.start()
             if server.stop_if_last():
                 stopped.append(server.name)
