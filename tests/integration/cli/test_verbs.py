@@ -271,6 +271,18 @@ async def test_a_harness_reaches_it_over_stdio_as_an_agent_of_its_own(running: C
     assert found["hits"][0]["source"] == "agent:desk"
 
 
+async def test_over_stdio_a_token_says_who_it_is(running: Cli) -> None:
+    made = running.json("token", "create", "--role", "reader", "--name", "onlooker")
+    server = StdioServerParameters(
+        command=MUNIMENT[0],
+        args=[*MUNIMENT[1:], "mcp"],
+        env=running.environment({"MUNIMENT_TOKEN": made["token"]}),
+    )
+    async with Client(server) as client:
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+    assert listed == {"recall", "open", "trace"}
+
+
 def test_help_is_instant_and_asks_no_database(cli: Cli) -> None:
     imported = subprocess.run(
         [MUNIMENT[0], "-X", "importtime", *MUNIMENT[1:], "--help"],

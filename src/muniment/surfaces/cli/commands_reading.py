@@ -158,10 +158,11 @@ def _show_hits(found: Document) -> None:
     hits = found.get("hits", [])
     for hit in [*hits, *found.get("untrusted", [])]:
         about = hit["object"]
-        said = str(hit.get("value", hit.get("snippet", "")))
+        said = " ".join(str(hit.get("value", hit.get("snippet", ""))).split())
         label = f"{about.get('type', '')} {about.get('name', '')}".strip()
         say(printable(f"{label} · {hit['property']}: {said}" if "property" in hit else label))
-        facts = [str(hit[name]) for name in ("source", "class", "band", "pos") if name in hit]
+        facts = [str(hit[name]) for name in ("source", "class", "band") if name in hit]
+        facts += [f"pos {hit['pos']}"] if "pos" in hit else []
         facts += [name for name in ("disagreement", "superseded", "retracted") if name in hit]
         facts.append(str(about.get("id", "")))
         say(printable("    " + " · ".join(facts)))

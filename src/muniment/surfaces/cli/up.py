@@ -66,8 +66,9 @@ async def run(settings: Settings, announce: Announce) -> None:
                 url=address_of(listener),
                 started_at=datetime.now(UTC).isoformat(timespec="seconds"),
             )
-            seat.publish(running)
-            announce(running)
+            if not stop.is_set():
+                seat.publish(running)
+                announce(running)
             await first_of(stop, serving)
 
 
