@@ -20,6 +20,7 @@ from muniment.reads.arguments import (
 )
 from muniment.reads.shown import Shown
 from muniment.store.database import Database, Executor, reachable
+from muniment.store.read.patience import patient
 from muniment.store.workspaces import get_workspace
 
 __all__ = ["ListQuery", "NeighboursQuery", "OpenQuery", "Reads", "RecallQuery", "TraceQuery"]
@@ -81,7 +82,7 @@ class Reads:
 
     async def count_objects(self, reader: Reader) -> Shown:
         """Return how many objects of each status and type there are. Raises: Unavailable."""
-        async with reachable():
+        async with reachable(), patient():
             return await listing.count_objects(self._database.reader, reader)
 
     async def _answer(
@@ -90,7 +91,7 @@ class Reads:
         reader: Reader,
         query: Q,
     ) -> Shown:
-        async with reachable(), self._database.reader.acquire() as connection:
+        async with reachable(), patient(), self._database.reader.acquire() as connection:
             secret = self._secrets.get(reader.workspace_id)
             if secret is None:
                 secret = await _secret(connection, reader.workspace_id)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncpg
+
 from muniment.domain import parse
+from muniment.store.database import Connection, Database
 from tests.integration.reads.conftest import MakeDesk
 from tests.integration.reads.desk import Desk, claims_of, new_id, refused, text
 
@@ -265,3 +268,17 @@ async def test_untrusted_claims_never_answer_and_stand_in_a_list_of_their_own(
     (hit,) = asked["untrusted"]["hits"]
     assert hit["value"] == "team griffin"
     assert hit["band"] == "untrusted"
+
+
+async def test_lens_that_waits_too_long_is_an_error_and_the_next_one_is_answered(
+    database: Database, desk: Desk
+) -> None:
+    await desk.say("Billing", "owner", "team phoenix", type="Service")
+    dossier = await desk.open("Billing")
+    blocker: Connection = await asyncpg.connect(database.dsn)
+    async with blocker.transaction():
+        await blocker.execute("LOCK TABLE objects IN ACCESS EXCLUSIVE MODE")
+        async with refused("read_timeout"):
+            await desk.open("Billing")
+    await blocker.close()
+    assert await desk.open("Billing") == dossier

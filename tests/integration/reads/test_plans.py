@@ -13,6 +13,7 @@ from muniment.reads import recall
 from muniment.reads.arguments import parse_recall
 from muniment.store.database import Connection, Database
 from muniment.store.read import recall as store
+from muniment.store.statements import load
 from tests.integration.reads.desk import Desk
 
 DOCUMENTS = 3_000
@@ -28,12 +29,12 @@ class Explaining:
         self.plans: dict[str, str] = {}
 
     async def fetch(
-        self, sql: str, *arguments: object, **options: float
+        self, sql: str, *arguments: object, **_options: object
     ) -> Sequence[asyncpg.Record]:
         explain = f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {sql}"
-        rows = await self._connection.fetch(explain, *arguments, **options)
+        rows = await self._connection.fetch(explain, *arguments)
         self.plans[sql] = "\n".join(row[0] for row in rows)
-        return await self._connection.fetch(sql, *arguments, **options)
+        return await self._connection.fetch(sql, *arguments)
 
 
 async def _plans(database: Database, desk: Desk, query: str) -> dict[str, str]:
@@ -48,6 +49,15 @@ def _most_rows(plan: str) -> float:
     """Return the most rows that one step of a plan handled in all its loops."""
     steps = re.findall(r"rows=([\d.]+) loops=(\d+)", plan)
     return max(float(rows) * int(loops) for rows, loops in steps)
+
+
+async def test_every_statement_of_reads_can_be_prepared_by_the_reader(database: Database) -> None:
+    names = ("events", "lens", "objects", "recall")
+    statements = [sql for name in names for sql in load(f"read/{name}.sql").values()]
+    assert len(statements) > 20
+    async with database.reader.acquire() as connection:
+        for sql in statements:
+            await connection.prepare(sql)
 
 
 @pytest.mark.parametrize("analyzed", [False, True])

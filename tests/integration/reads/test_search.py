@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncpg
+import pytest
+
+from muniment.reads import search
+from muniment.store.database import Connection, Database
 from tests.integration.reads.conftest import MakeDesk
 from tests.integration.reads.desk import Desk, names, refused, values
 
@@ -256,3 +261,19 @@ async def test_bad_argument_is_refused_with_its_code(desk: Desk) -> None:
     for arguments, code in BAD_ARGUMENTS:
         async with refused(code):
             await desk.recall(**arguments)  # pyright: ignore[reportArgumentType]
+
+
+async def test_search_that_takes_too_long_is_an_error_and_the_next_one_is_answered(
+    database: Database, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await desk.say("Target", "text", "the scheduler drops heartbeats", type="Document")
+    found = await desk.recall("scheduler heartbeats")
+    blocker: Connection = await asyncpg.connect(database.dsn)
+    async with blocker.transaction():
+        await blocker.execute("LOCK TABLE search_documents IN ACCESS EXCLUSIVE MODE")
+        monkeypatch.setattr(search, "ROUTE_SECONDS", 0.2)
+        async with refused("search_timeout"):
+            await desk.recall("scheduler heartbeats")
+    await blocker.close()
+    monkeypatch.undo()
+    assert await desk.recall("scheduler heartbeats") == found
