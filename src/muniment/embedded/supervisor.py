@@ -213,7 +213,7 @@ class Supervisor(ABC):
                 return ServerState.STOPPED, None
             with opened(start, site.user) as changing:
                 if not changing.try_exclusive():
-                    return ServerState.CHANGING, None
+                    return ServerState.CHANGING, self._live_pid()
                 pid = self._live_pid()
                 if pid is None and not self._is_locked(site):
                     return ServerState.STOPPED, None
