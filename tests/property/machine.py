@@ -7,6 +7,7 @@ only as that step's answer says, so a correction that touches another source's c
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
@@ -67,12 +68,13 @@ LINKS = st.sampled_from(["related_to", "works_on", "same_as"])
 VALUES: st.SearchStrategy[Json] = st.sampled_from(
     ["one", "two", ',"value":', "", None, 7, -0.0, {"a": [1, "é"]}, "x" * 2_500]
 )
+CLASSES = st.sampled_from(["derived", "co_occurrence"])
 STATUSES = st.sampled_from(["active", "active", "archived", "retired", "historical"])
 PICK = st.integers(0, 11)
 STATED = st.fixed_dictionaries(
     {},
     optional={
-        "class": st.sampled_from(["derived", "co_occurrence", "self_declared"]),
+        "class": CLASSES | st.just("self_declared"),
         "valid_from": st.sampled_from(["2020", "2021-05-03"]),
         "audience": st.sampled_from([a for a in AUDIENCES if a is not None]),
         "expected_version": st.sampled_from([0, 3, 9]),
@@ -90,8 +92,23 @@ class LogMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.ids: list[str] = []
+        self.types: dict[str, str] = {}
+        self.linked: list[tuple[Actor, str, str, str]] = []
         self.said: Said = {}
         self.waiting: list[tuple[Actor, Command]] = []
+
+    def settle(self) -> None:
+        """Begin with a few things, two of which not everybody sees."""
+        for who, type, name in (
+            (ALICE, "Person", "Ann"),
+            (BOB, "Person", "Bob"),
+            (BOB, "Person", "Robert"),
+            (ALICE, "Person", "Zoë"),
+            (CAROL, "Person", "Ann"),
+            (CAROL, "Person", "Carol"),
+            (CI, "Project", "Muniment"),
+        ):
+            self._do(who, parse.parse_ensure({"type": type, "name": name}))
 
     @rule(who=WHO, type=TYPES, name=NAMES, audience=st.sampled_from(AUDIENCES))
     def create(self, who: Actor, type: str, name: str, audience: str | None) -> None:
@@ -135,9 +152,40 @@ class LogMachine(RuleBasedStateMachine):
             raw["source"] = "git:x"
         self._do(who, parse.parse_retract(raw))
 
-    @rule(who=WHO, src=PICK, link=LINKS, dst=PICK)
-    def unrelate(self, who: Actor, src: int, link: str, dst: int) -> None:
-        ends = {"from": self._id(src), "link": link, "to": self._id(dst), "reason": "Wrong."}
+    @precondition(lambda self: self.said)
+    @rule(at=PICK, exact=st.booleans())
+    def retract_what_was_said(self, at: int, exact: bool) -> None:
+        keys = sorted(self.said)
+        object_id, property, source, value_key = keys[at % len(keys)]
+        raw: dict[str, Json] = {"about": object_id, "property": property, "reason": "Wrong."}
+        if exact or value_key:
+            raw["value"] = json.loads(self.said[keys[at % len(keys)]][0])
+        who = next(who for who in (*WRITERS, CD) if who.owns(source))
+        self._do(who, parse.parse_retract(raw | {"source": source}))
+
+    @precondition(lambda self: self.said)
+    @rule(at=PICK, class_=CLASSES)
+    def say_again(self, at: int, class_: str) -> None:
+        """The same source, the same value: unchanged, or a restatement on other grounds."""
+        keys = sorted(self.said)
+        object_id, property, source, _ = key = keys[at % len(keys)]
+        value = json.loads(self.said[key][0])
+        claim = {"about": object_id, "property": property, "value": value, "class": class_}
+        who = next(who for who in (*WRITERS, CD) if who.owns(source))
+        self._do(who, parse.parse_remember({"claims": [claim | {"source": source}]}))
+
+    @precondition(lambda self: self.linked)
+    @rule(at=PICK, class_=CLASSES)
+    def relate_again(self, at: int, class_: str) -> None:
+        who, src, link, dst = self.linked[at % len(self.linked)]
+        ends = {"from": src, "link": link, "to": dst, "class": class_}
+        self._do(who, parse.parse_relate(ends))
+
+    @precondition(lambda self: self.linked)
+    @rule(at=PICK)
+    def unrelate(self, at: int) -> None:
+        who, src, link, dst = self.linked[at % len(self.linked)]
+        ends = {"from": src, "link": link, "to": dst, "reason": "Wrong."}
         self._do(who, parse.parse_retract(ends))
 
     @rule(at=PICK, name=NAMES)
@@ -168,10 +216,24 @@ class LogMachine(RuleBasedStateMachine):
             assert self.floor.dump() == before
             return
         assert self.floor.dump() != before
-        (unmerged,) = self._perform([(OPERATOR, self._unmerge(loser))])
+        undo = parse.parse_unmerge({"loser": self._id(loser, "Person"), "reason": "Two."})
+        (unmerged,) = self._perform([(OPERATOR, undo)])
         assert isinstance(unmerged, Outcome)
         assert unmerged.answer["outcome"] == "unmerged"
         assert self.floor.dump() == before
+
+    @precondition(lambda self: self.said)
+    @rule(at=PICK)
+    def redact_what_was_said(self, at: int) -> None:
+        positions = sorted(pos for _, pos in self.said.values())
+        raw = {"positions": [positions[at % len(positions)]], "reason": "It was a secret."}
+        self._do(OPERATOR, parse.parse_redact(raw))
+
+    @rule(back=st.integers(0, 3))
+    def redact_what_is_new(self, back: int) -> None:
+        if (length := self.floor.length()) > back:
+            raw = {"positions": [length - back], "reason": "It was a secret."}
+            self._do(OPERATOR, parse.parse_redact(raw))
 
     @rule(seed=st.lists(st.integers(1, 60), min_size=1, max_size=3))
     def redact(self, seed: list[int]) -> None:
@@ -223,7 +285,7 @@ class LogMachine(RuleBasedStateMachine):
                 assert result.next_step
                 continue
             wrote = wrote or "pos" in result.answer
-            self._learn(result.answer)
+            self._learn(who, result.answer)
             self._expect(expected, who, command, result.answer, now)
         if not wrote:
             assert self.floor.length() == before
@@ -265,19 +327,23 @@ class LogMachine(RuleBasedStateMachine):
             case _:
                 pass
 
-    def _learn(self, answer: Mapping[str, Any]) -> None:
+    def _learn(self, who: Actor, answer: Mapping[str, Any]) -> None:
         shown = [answer, *answer.get("results", ())]
         for part in shown:
             for name in ("object", "from", "to"):
-                if name in part and part[name]["id"] not in self.ids:
+                if name in part and part[name]["id"] not in self.types:
                     self.ids.append(part[name]["id"])
+                    self.types[part[name]["id"]] = part[name]["type"]
+            if part.get("outcome") == "linked":
+                self.linked.append((who, part["from"]["id"], part["link"], part["to"]["id"]))
 
-    def _id(self, at: int) -> str:
-        return self.ids[at % len(self.ids)] if self.ids else "Nobody"
+    def _id(self, at: int, type: str | None = None) -> str:
+        ids = [i for i in self.ids if type is None or self.types[i] == type]
+        return ids[at % len(ids)] if ids else "Nobody"
 
     def _merge(self, loser: int, survivor: int) -> Command:
-        raw = {"loser": self._id(loser), "survivor": self._id(survivor), "reason": "One."}
-        return parse.parse_merge(raw)
+        one, other = self._id(loser, "Person"), self._id(survivor, "Person")
+        return parse.parse_merge({"loser": one, "survivor": other, "reason": "One."})
 
     def _unmerge(self, at: int) -> Command:
-        return parse.parse_unmerge({"loser": self._id(at), "reason": "Two."})
+        return parse.parse_unmerge({"loser": self._id(at, "Person"), "reason": "Two."})
