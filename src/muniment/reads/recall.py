@@ -105,7 +105,7 @@ async def _page(executor: Executor, search: Search, place: cursors.Place | None)
     page = Page(rows=[], frozen=frozen, more=False, capped=False)
     while True:
         window = Window(
-            size=2 * limit + 20,
+            size=limit + 10,
             newest=frozen.get("newest"),
             highest=frozen.get("highest"),
             after=after,
