@@ -1,8 +1,8 @@
 """Stands before the SDK: nothing reaches it but a strict body from a known principal.
 
 In this order: the Host and Origin headers (a web page must not reach a service on loopback), the
-bearer token, the method, the session, the media type, the size, the rate, the JSON. Every refusal
-is JSON with a stable code and the next step.
+bearer token, the method, the session, the media types, the size, the rate, the JSON, the message.
+Every refusal is JSON with a stable code and the next step.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from muniment.domain.errors import Malformed, Unauthenticated, Unavailable
 from muniment.domain.jsondoor import loads_strict
 from muniment.surfaces.mcp import answers, rejection
 from muniment.surfaces.mcp.body import Disconnected, read_body, replay
+from muniment.surfaces.mcp.envelope import require_message
 from muniment.surfaces.mcp.hosts import Hosts
 from muniment.surfaces.mcp.rate import RateLimit
 from muniment.surfaces.mcp.rejection import Rejection
@@ -61,13 +62,18 @@ class Gate:
         media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type != "application/json":
             raise rejection.wrong_media_type()
+        if "accept" not in headers:
+            # Who says nothing takes anything; the SDK wants it said.
+            scope["headers"] = [*scope["headers"], (b"accept", b"application/json")]
+        elif not _takes_json(headers["accept"]):
+            raise rejection.not_acceptable()
         body = await read_body(headers, receive, self._limit)
         reader = principal.reader
         wait = self._rate.take((reader.workspace_id, reader.principal_id), time.monotonic())
         if wait > 0:
             raise rejection.rate_limited(wait, body)
         try:
-            loads_strict(body, limit=self._limit)
+            require_message(loads_strict(body, limit=self._limit))
         except Malformed as error:
             raise rejection.malformed(error, body) from None
         return principal, body
@@ -94,3 +100,8 @@ def _headers(scope: Scope) -> dict[str, str]:
     """Return the headers by lower-case name; of one that stands twice, the last."""
     pairs: list[tuple[bytes, bytes]] = scope["headers"]
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
+
+
+def _takes_json(accept: str) -> bool:
+    ranges = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
+    return not ranges.isdisjoint({"application/json", "application/*", "*/*"})

@@ -7,7 +7,7 @@ import math
 from typing import Final, cast
 
 import orjson
-from mcp.types import INVALID_REQUEST, PARSE_ERROR
+from mcp.types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 from starlette.responses import Response
 
 from muniment.domain import limits
@@ -21,11 +21,16 @@ from muniment.domain.errors import (
     Unauthenticated,
     Unavailable,
 )
+from muniment.surfaces.mcp.envelope import BAD_PARAMS
 
 SERVER_ERROR: Final = -32000
 """JSON-RPC leaves -32000 to -32099 to servers; what happened stands in `data.code`."""
 
-_NOT_JSON: Final = frozenset({"invalid_json", "invalid_utf8"})
+_RPC_CODES: Final = {
+    "invalid_json": PARSE_ERROR,
+    "invalid_utf8": PARSE_ERROR,
+    BAD_PARAMS: INVALID_PARAMS,
+}
 _ID_CHARS: Final = 200
 _READ_FOR_ID_BYTES: Final = 64 * 1024
 
@@ -143,6 +148,18 @@ def wrong_media_type() -> Rejection:
     )
 
 
+def not_acceptable() -> Rejection:
+    return Rejection(
+        406,
+        Refused(
+            "The answer is JSON, which the request does not take.",
+            code="not_acceptable",
+            field="Accept",
+            next_step="Send 'Accept: application/json, text/event-stream'.",
+        ),
+    )
+
+
 def too_large(limit: int) -> Rejection:
     return Rejection(
         413,
@@ -172,7 +189,7 @@ def too_slow(seconds: float) -> Rejection:
 
 
 def malformed(error: Malformed, body: bytes) -> Rejection:
-    code = PARSE_ERROR if error.code in _NOT_JSON else INVALID_REQUEST
+    code = _RPC_CODES.get(error.code, INVALID_REQUEST)
     return Rejection(400, error, rpc_code=code, request_id=request_id_of(body))
 
 

@@ -33,6 +33,7 @@ from pydantic import ValidationError
 from muniment.bootstrap import Service
 from muniment.domain.errors import Malformed
 from muniment.domain.jsondoor import loads_strict
+from muniment.surfaces.mcp.envelope import require_message
 from muniment.surfaces.mcp.rejection import Rejection, malformed, request_id_of
 from muniment.surfaces.mcp.server import build_server
 from muniment.surfaces.mcp.tools import TOOLBOX, Toolbox
@@ -154,6 +155,7 @@ def _parse(line: bytes, limit: int) -> SessionMessage | None:
         return None
     try:
         value = loads_strict(line, limit=limit)
+        require_message(value)
     except Malformed as error:
         return _refusal(malformed(error, line))
     try:
