@@ -33,7 +33,6 @@ from muniment.store.write.load import Scope, hash_at, load_batch, lock_head
 log = logging.getLogger(__name__)
 
 _OPTIMISTIC_TRIES: Final = 2
-_TRIES: Final = 6
 _OUTAGE_SECONDS: Final = 8.0
 """How long a batch waits for a database that went away, before its callers are told."""
 
@@ -86,19 +85,27 @@ class Writer:
             async with asyncio.timeout(self._settings.put_wait.total_seconds()):
                 await self._queue.put(pending)
         except TimeoutError:
-            raise Busy(
-                "The writer's queue is full. Nothing was written.",
-                limit=self._settings.queue_limit,
-                next_step="Try again with the same key.",
-                details={"retry_after_ms": 500},
-            ) from None
+            raise self._full() from None
+        if self._task is None:
+            raise self._full()
+
+    def _full(self) -> Busy:
+        return Busy(
+            "The writer's queue is full. Nothing was written.",
+            limit=self._settings.queue_limit,
+            next_step="Try again with the same key.",
+            details={"retry_after_ms": 500},
+        )
 
     async def close(self) -> None:
-        """Write what is queued, then stop."""
+        """Write what is queued, then stop; who came too late is told to try again."""
         if self._task is not None:
             await self._queue.put(None)
             await self._task
             self._task = None
+        while not self._queue.empty():
+            if (late := self._queue.get_nowait()) is not None:
+                late.settle(self._full())
 
     async def _run(self) -> None:
         running = True
@@ -146,41 +153,47 @@ class Writer:
         """Return each command's result once it is durable."""
         deadline = asyncio.get_running_loop().time() + _OUTAGE_SECONDS
         tries = 0
-        sent: Delta | None = None
-        results: Sequence[Outcome | MunimentError] = ()
+        begun: list[Decided] = []
         while True:
             try:
                 async with self._database.writer.acquire() as connection:
-                    if sent is not None and await self._is_in_log(connection, sent):
-                        return results
-                    sent = None
-                    decided = await self._decide(connection, batch)
-                    results = decided.results
-                    if not decided.writes:
-                        return results
                     if tries < _OPTIMISTIC_TRIES:
-                        sent = decided.delta
-                        if await commit(connection, self._workspace_id, decided.delta):
-                            return results
-                        sent = None
+                        results = await self._attempt(connection, batch, begun)
                     else:
                         async with connection.transaction():
                             await lock_head(connection, self._workspace_id)
-                            decided = await self._decide(connection, batch)
-                            results, sent = decided.results, decided.delta
-                            await commit(connection, self._workspace_id, decided.delta)
-                        return results
+                            results = await self._attempt(connection, batch, begun)
+                if results is not None:
+                    return results
             except UNREACHABLE as error:
                 if asyncio.get_running_loop().time() >= deadline:
                     raise _away(error) from error
                 await asyncio.sleep(_pause(tries))
             except _HELD as error:
-                sent = None
                 if asyncio.get_running_loop().time() >= deadline:
                     raise _held(error) from error
             tries += 1
-            if tries >= _TRIES and sent is None:
-                tries = _OPTIMISTIC_TRIES
+
+    async def _attempt(
+        self, connection: Connection, batch: Sequence[Pending], begun: list[Decided]
+    ) -> Sequence[Outcome | MunimentError] | None:
+        """Decide and commit once; return None when another process was faster.
+
+        begun: earlier attempts whose commit was not answered. One of them may still happen, even
+        after a look found nothing: its server process may wait for a lock. So the look comes
+        after the load, and what happens after that the compare-and-set finds out.
+        """
+        decided = await self._decide(connection, batch)
+        for earlier in begun:
+            if await self._is_in_log(connection, earlier.delta):
+                return earlier.results
+        if not decided.writes:
+            return decided.results
+        begun.append(decided)
+        if await commit(connection, self._workspace_id, decided.delta):
+            return decided.results
+        begun.pop()
+        return None
 
     async def _is_in_log(self, connection: Connection, sent: Delta) -> bool:
         """Say whether a batch whose commit was not answered did happen."""
@@ -211,7 +224,7 @@ class Writer:
 
 
 def _pause(tries: int) -> float:
-    return min(0.05 * 2**tries, 1.0)
+    return min(0.05 * 2 ** min(tries, 5), 1.0)
 
 
 def _away(error: Exception) -> Unavailable:
