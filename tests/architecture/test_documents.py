@@ -70,6 +70,13 @@ def test_tests_that_a_document_names_exist(document: str) -> None:
     assert sorted(named - functions) == []
 
 
+@pytest.mark.parametrize("number", range(1, 13))
+def test_each_promise_names_its_tests(number: int) -> None:
+    (row,) = re.findall(rf"^\| P{number} \|.*$", _text("ARCHITECTURE.md"), re.MULTILINE)
+    held_by = row.rstrip(" |").rpartition(" | ")[2]
+    assert re.search(r"`test_\w+`", held_by) or held_by.startswith("not yet"), row
+
+
 def test_changelog_knows_the_version() -> None:
     (version,) = re.findall(r'__version__ = "(.+)"', _text("src/muniment/__init__.py"))
     assert f"\n## {version}" in _text("CHANGELOG.md")
