@@ -47,10 +47,19 @@ def server() -> Generator[str]:
     home.chmod(0o755)
     postgres = EmbeddedPostgres(home)
     try:
-        yield postgres.start()
+        url = postgres.start()
+        _hurry(url)
+        yield url
     finally:
         postgres.stop_if_last()
         shutil.rmtree(home, ignore_errors=True)
+
+
+def _hurry(server: str) -> None:
+    """Spare the disk: what these tests write need not outlive a crash. Crash tests have their own."""
+    for setting in ("fsync", "full_page_writes"):
+        _command(server, f"ALTER SYSTEM SET {setting} = off")
+    _command(server, "SELECT pg_reload_conf()")
 
 
 def _command(server: str, text: str, *names: str) -> None:

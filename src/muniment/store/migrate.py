@@ -2,7 +2,7 @@
 
 Processes that start together would crash each other in DDL, so a session advisory lock is held
 around the whole run. The catalog and the trust rules, which are reviewed data of the code, are
-written at the end of each run.
+written at the end of each run, and the partitions that the log will need next are made.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def migrate(dsn: str) -> list[str]:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
             _write_reviewed_data(raw)
+            raw.execute(load("migrate.sql")["make_partitions"].encode())
             connection.commit()
             after = _current(connection)
     except OperationalError as error:

@@ -23,3 +23,7 @@ ON CONFLICT (rule) DO UPDATE SET
     channel = excluded.channel,
     confirmation = excluded.confirmation,
     band = excluded.band
+
+-- name: make_partitions
+-- Two partitions of the log ahead of the longest one.
+SELECT make_log_partitions(coalesce(max(pos), 0) + 20000000) FROM log_head

@@ -65,18 +65,6 @@ COMMENT ON COLUMN object_events.audience IS
 COMMENT ON COLUMN object_events.payload IS
     'The canonical JSON that payload_hash was taken of, to the byte. NULL once redacted.';
 
--- Ten million positions a partition: an old one can be detached and moved to cold storage as it is.
-DO $$
-DECLARE
-    part integer;
-BEGIN
-    FOR part IN 0..15 LOOP
-        EXECUTE format(
-            'CREATE TABLE object_events_%s PARTITION OF object_events FOR VALUES FROM (%s) TO (%s)',
-            lpad(part::text, 4, '0'), part::bigint * 10000000, (part + 1)::bigint * 10000000);
-    END LOOP;
-END
-$$;
 CREATE TABLE object_events_rest PARTITION OF object_events DEFAULT;
 
 CREATE INDEX object_events_object ON object_events (workspace_id, object_id, pos)
@@ -116,24 +104,38 @@ CREATE TRIGGER log_only_grows BEFORE UPDATE OR DELETE ON object_events
     FOR EACH ROW EXECUTE FUNCTION refuse_log_change();
 ALTER TABLE object_events ENABLE ALWAYS TRIGGER log_only_grows;
 
--- TRUNCATE triggers are not inherited by partitions, nor is ENABLE ALWAYS on every version.
-DO $$
+-- Ten million positions a partition: an old one can be detached and moved to cold storage as it is.
+-- Each migration run makes those that will be needed next; what comes before its partition is kept in
+-- the default one. TRUNCATE triggers are not inherited, nor is ENABLE ALWAYS on every version.
+CREATE FUNCTION make_log_partitions(p_upto bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    part regclass;
+    part bigint;
+    made text;
 BEGIN
-    FOR part IN
-        SELECT 'object_events'::regclass
-        UNION ALL
-        SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'object_events'::regclass
-    LOOP
+    FOR part IN 0..p_upto / 10000000 LOOP
+        made := format('object_events_%s', lpad(part::text, 4, '0'));
+        CONTINUE WHEN to_regclass(made) IS NOT NULL OR EXISTS (
+            SELECT FROM object_events_rest
+            WHERE pos >= part * 10000000 AND pos < (part + 1) * 10000000);
         EXECUTE format(
-            'CREATE TRIGGER log_never_truncated BEFORE TRUNCATE ON %s '
-            'FOR EACH STATEMENT EXECUTE FUNCTION refuse_log_change()', part);
-        EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER log_never_truncated', part);
-        EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER log_only_grows', part);
+            'CREATE TABLE %I PARTITION OF object_events FOR VALUES FROM (%s) TO (%s)',
+            made, part * 10000000, (part + 1) * 10000000);
+        PERFORM guard_log_part(made::regclass);
     END LOOP;
 END
 $$;
+CREATE FUNCTION guard_log_part(p_part regclass) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format(
+        'CREATE TRIGGER log_never_truncated BEFORE TRUNCATE ON %s '
+        'FOR EACH STATEMENT EXECUTE FUNCTION refuse_log_change()', p_part);
+    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER log_never_truncated', p_part);
+    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER log_only_grows', p_part);
+END
+$$;
+REVOKE ALL ON FUNCTION make_log_partitions, guard_log_part FROM PUBLIC;
+SELECT guard_log_part('object_events'), guard_log_part('object_events_rest');
+SELECT make_log_partitions(20000000);
 
 -- Empties the payloads that a redaction names. It can do no more than the trigger lets through.
 CREATE FUNCTION empty_redacted_payloads(p_workspace uuid, p_redaction bigint) RETURNS bigint
