@@ -42,7 +42,10 @@ from muniment.store.migrate import migrate
 from muniment.store.workspaces import ensure_workspace
 from muniment.surfaces.principal import Principal, create_token, local_operator
 
-WORDS: Final = [f"word{n}" for n in range(4_000)]
+_SYLLABLES: Final = [first + vowel for first in "bdfghklmnprstvz" for vowel in "aeiou"]
+WORDS: Final = ["".join(parts) for parts in itertools.product(_SYLLABLES, repeat=2)]
+random.Random(1).shuffle(WORDS)
+"""A vocabulary whose words share nothing, as those of a language do not."""
 FREQUENCIES: Final = [*itertools.accumulate(1 / rank for rank in range(1, len(WORDS) + 1))]
 """Cumulative weights by Zipf's law: a few words are everywhere, most are rare."""
 CLAIMS_PER_CALL: Final = 50
@@ -81,7 +84,8 @@ class Load:
         return self._random.choices(WORDS, cum_weights=FREQUENCIES, k=count)
 
     def _name(self, number: int) -> str:
-        return f"{WORDS[number % len(WORDS)]} {number}"
+        more, first = divmod(number, len(WORDS))
+        return f"{WORDS[first]} {WORDS[(first * 7 + more) % len(WORDS)]} {WORDS[more]}"
 
     def _claim(self, number: int) -> dict[str, Any]:
         return {
