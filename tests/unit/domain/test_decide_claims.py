@@ -135,8 +135,7 @@ def test_same_words_again_are_unchanged_until_the_interval_is_over() -> None:
 
 
 @pytest.mark.parametrize(
-    "stated",
-    [{"class_": "derived"}, {"valid_from": "2020"}, {"valid_to": "2030"}, {"audience": SECRET}],
+    "stated", [{"class_": "derived"}, {"valid_from": "2020"}, {"valid_to": "2030"}]
 )
 def test_same_value_on_other_grounds_is_a_new_claim(
     desk: Desk, ann: str, stated: dict[str, Json]
@@ -144,6 +143,19 @@ def test_same_value_on_other_grounds_is_a_new_claim(
     who = actor("alice", audiences=(SECRET,))
     desk.say(who, ann, "email", "a")
     assert part(desk.say(who, ann, "email", "a", **stated))["outcome"] == "superseded"
+
+
+def test_a_correction_under_another_audience_is_refused_until_the_former_is_retracted(
+    desk: Desk, ann: str
+) -> None:
+    who = actor("alice", audiences=(SECRET,))
+    desk.say(who, ann, "email", "a")
+    for value in ("a", "b"):
+        with pytest.raises(Refused) as refused:
+            desk.say(who, ann, "email", value, audience=SECRET)
+        assert refused.value.code == "audience_differs"
+        assert refused.value.field == "claims[0].audience"
+    assert len(desk.state.claims) == 1
 
 
 def test_other_evidence_alone_is_noted_and_not_recorded(desk: Desk, ann: str) -> None:

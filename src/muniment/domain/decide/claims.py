@@ -124,6 +124,7 @@ def _claim(session: Session, claim: ClaimInput, at: str, quotes: list[int]) -> R
     resolve.require_version(
         current.pos if current else 0, stated.expected_version, f"{at}.expected_version"
     )
+    _require_audience(current, audience, at)
     result: Result = {"object": target.as_json(), "property": claim.property}
     if current is not None and current.digest == digest(claim.value):
         settled = _say_again(session, current.provenance, grounds, audience, key.object_id)
@@ -163,6 +164,7 @@ def _link(session: Session, link: LinkInput, at: str) -> Result:
     resolve.require_version(
         current.pos if current else 0, stated.expected_version, f"{at}.expected_version"
     )
+    _require_audience(current, audience, at)
     result: Result = {"from": src.as_json(), "link": link_type, "to": dst.as_json()}
     if current is not None:
         settled = _say_again(session, current.provenance, grounds, audience, key.src_id)
@@ -187,6 +189,21 @@ def _seen(session: Session, row: Claim | Link | None) -> bool:
     other like anything of that source, but the answer is that of an empty slot.
     """
     return row is not None and session.actor.reader.may_see(row.provenance.audience)
+
+
+def _require_audience(current: Claim | Link | None, audience: str, at: str) -> None:
+    """Refuse a correction under another audience.
+
+    It would close what one audience reads by something that it may not see.
+    """
+    if current is not None and current.provenance.audience != audience:
+        raise Refused(
+            f"Your claim at pos {current.pos} has the audience {current.provenance.audience}, "
+            f"and this one {audience}.",
+            code="audience_differs",
+            field=f"{at}.audience",
+            next_step="Retract the former claim first, or keep its audience.",
+        )
 
 
 def _say_again(

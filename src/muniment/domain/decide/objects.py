@@ -26,7 +26,7 @@ from muniment.domain.text import canonical_name
 
 def ensure(session: Session, command: EnsureObject) -> Outcome:
     """Find the object of this name, or create it; the answer says which."""
-    target = resolve.settle(session, command.ref, "name", command.audience)
+    target = resolve.settle(session, command.ref, "name", command.audience, within=True)
     shown = target.as_json()
     if not target.created:
         return Outcome(answer={"outcome": FOUND, "object": shown, "version": target.row.version})

@@ -93,15 +93,17 @@ def require(session: Session, ref: Ref, field: str) -> ObjectRow:
     return row
 
 
-def settle(session: Session, ref: Ref, field: str, audience: str | None = None) -> Target:
+def settle(
+    session: Session, ref: Ref, field: str, audience: str | None = None, *, within: bool = False
+) -> Target:
     """Return the active object to write to; create it when it has a type and a name.
 
-    audience: who may know of it, if it has to be created; also narrows the search.
+    audience: who may know of it, if it has to be created. within: look in that audience alone.
 
     Raises:
         NotFound: named by id and not there. Refused: unknown name without a type, or not active.
     """
-    row = find(session, ref, audience)
+    row = find(session, ref, audience if within else None)
     if row is not None:
         head = session.state.head(row)
         require_active(head, session.known.reasons.get(head.object_id), field)
