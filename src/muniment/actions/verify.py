@@ -96,8 +96,7 @@ async def verify(
             with collector_paused():
                 await _check_projections(connection, workspace_id, head, documents, report)
         finally:
-            for broken in await chain:
-                report.add(_describe(broken), pos=broken.pos)
+            _report_chain(report, await chain)
     return report
 
 
@@ -116,8 +115,7 @@ async def verify_sample(
         events=head.events,
         last_hash=head.last_hash,
     )
-    for broken in await _check_chain(database, workspace_id, start, stop):
-        report.add(_describe(broken), pos=broken.pos)
+    _report_chain(report, await _check_chain(database, workspace_id, start, stop))
     return report
 
 
@@ -230,10 +228,20 @@ def _plain(cell: Any) -> Any:
     return micros(cell) if hasattr(cell, "tzinfo") else cell
 
 
+def _report_chain(report: VerifyReport, found: Sequence[BrokenEvent]) -> None:
+    for broken in found:
+        first, last = broken.previous_pos + 1, broken.pos - 1
+        if first == last:
+            report.add("the event is missing", pos=first)
+        elif first < last:
+            report.add(f"the events from here to pos {last} are missing", pos=first)
+        report.add(_describe(broken), pos=broken.pos)
+
+
 def _describe(broken: BrokenEvent) -> str:
     said: list[str] = []
     if broken.out_of_order:
-        said.append("an event before it is missing, or the order was changed")
+        said.append("it does not follow the event before it")
     if broken.payload_changed:
         said.append("its payload was changed")
     if broken.payload_missing:

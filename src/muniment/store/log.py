@@ -33,9 +33,13 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenEvent:
-    """An event that the chain does not vouch for, and in which ways."""
+    """An event that the chain does not vouch for, and in which ways.
+
+    previous_pos: of the event before it that is there.
+    """
 
     pos: int
+    previous_pos: int
     out_of_order: bool
     payload_changed: bool
     payload_missing: bool
@@ -102,9 +106,20 @@ async def _fetch(
 async def _skeletons(connection: Connection, workspace_id: UUID, upto: int) -> dict[int, str]:
     found: dict[int, str] = {}
     for row in await connection.fetch(_SQL["skeletons"], workspace_id, upto):
-        parts = json.loads(row["payload"])
-        found.update(zip(parts["targets"], parts["skeletons"], strict=True))
+        try:
+            parts = json.loads(row["payload"] or "")
+            found.update(zip(parts["targets"], parts["skeletons"], strict=True))
+        except (ValueError, KeyError, TypeError) as error:
+            raise _unreadable("redacted", row["pos"], error) from error
     return found
+
+
+def _unreadable(kind: str, pos: int, error: Exception) -> UnreadableEvent:
+    return UnreadableEvent(
+        f"The {kind} at pos {pos} cannot be read: {error}",
+        next_step="Restore the log from an archive or a backup.",
+        details={"pos": pos},
+    )
 
 
 def _envelope(row: asyncpg.Record, bones: dict[int, str]) -> Envelope:
@@ -114,11 +129,7 @@ def _envelope(row: asyncpg.Record, bones: dict[int, str]) -> Envelope:
     try:
         event, reason = parse_payload(kind, payload, object_id, related_id)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UnreadableEvent(
-            f"The {kind} at pos {pos} cannot be read: {error}",
-            next_step="Restore the log from an archive or a backup.",
-            details={"pos": pos},
-        ) from error
+        raise _unreadable(kind, pos, error) from error
     return Envelope(
         pos=pos,
         event_id=event_id,

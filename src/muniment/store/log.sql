@@ -24,12 +24,15 @@ WITH chained AS (
 checked AS (
     SELECT
         c.pos,
+        coalesce(c.previous_pos, $2) AS previous_pos,
         c.pos <> coalesce(c.previous_pos, 0) + 1 AS out_of_order,
         c.payload_hash <> sha256(convert_to(c.payload, 'UTF8')) AS payload_changed,
         c.payload IS NULL AND NOT EXISTS (
             SELECT FROM object_events r
             WHERE r.workspace_id = $1 AND r.kind = 'redacted' AND r.pos > c.pos
-                AND r.payload::jsonb -> 'targets' @> to_jsonb(c.pos)) AS payload_missing,
+                AND CASE WHEN r.payload IS JSON
+                    THEN r.payload::jsonb -> 'targets' @> to_jsonb(c.pos)
+                    ELSE false END) AS payload_missing,
         c.hash <> sha256(
             coalesce(c.previous_hash, $4::bytea)
             || convert_to(concat_ws(
@@ -51,6 +54,7 @@ checked AS (
 )
 SELECT
     pos,
+    previous_pos,
     out_of_order,
     coalesce(payload_changed, false) AS payload_changed,
     payload_missing,
@@ -70,7 +74,7 @@ LIMIT $4
 
 -- name: skeletons
 -- Redactions, whose skeletons stand in for the payloads that are gone.
-SELECT payload
+SELECT pos, payload
 FROM object_events
 WHERE workspace_id = $1 AND kind = 'redacted' AND pos <= $2
 ORDER BY pos
