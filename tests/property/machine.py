@@ -48,6 +48,10 @@ class Floor(Protocol):
         """Return (value, pos) of each current claim by object, property, source and value key."""
         ...
 
+    def retracted_at(self, pos: int) -> int:
+        """Return the pos of the claim that the event at `pos` withdrew."""
+        ...
+
     def length(self) -> int:
         """Return how many events the log has."""
         ...
@@ -155,7 +159,7 @@ class LogMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.said)
     @rule(at=PICK, exact=st.booleans())
     def retract_what_was_said(self, at: int, exact: bool) -> None:
-        keys = sorted(self.said)
+        keys = self._in_order()
         object_id, property, source, value_key = keys[at % len(keys)]
         raw: dict[str, Json] = {"about": object_id, "property": property, "reason": "Wrong."}
         if exact or value_key:
@@ -167,7 +171,7 @@ class LogMachine(RuleBasedStateMachine):
     @rule(at=PICK, class_=CLASSES)
     def say_again(self, at: int, class_: str) -> None:
         """The same source, the same value: unchanged, or a restatement on other grounds."""
-        keys = sorted(self.said)
+        keys = self._in_order()
         object_id, property, source, _ = key = keys[at % len(keys)]
         value = json.loads(self.said[key][0])
         claim = {"about": object_id, "property": property, "value": value, "class": class_}
@@ -251,8 +255,7 @@ class LogMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.waiting)
     @rule()
     def send(self) -> None:
-        batch, self.waiting = self.waiting, []
-        self._perform(batch)
+        self._send()
 
     @invariant()
     def every_projection_is_the_fold_of_the_log(self) -> None:
@@ -261,8 +264,12 @@ class LogMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if self.waiting:
-            self.send()
+            self._send()
             self.floor.check()
+
+    def _send(self) -> None:
+        batch, self.waiting = self.waiting, []
+        self._perform(batch)
 
     def _do(self, who: Actor, command: Command) -> None:
         if not self.waiting:
@@ -270,7 +277,7 @@ class LogMachine(RuleBasedStateMachine):
         else:
             self.waiting.append((who, command))
             if len(self.waiting) > 8:
-                self.send()
+                self._send()
 
     def _perform(self, batch: Sequence[tuple[Actor, Command]]) -> list[Result]:
         type(self).steps += len(batch)
@@ -286,7 +293,7 @@ class LogMachine(RuleBasedStateMachine):
                 continue
             wrote = wrote or "pos" in result.answer
             self._learn(who, result.answer)
-            self._expect(expected, who, command, result.answer, now)
+            self._expect(expected, who, command, result.answer)
         if not wrote:
             assert self.floor.length() == before
         assert now == expected
@@ -294,7 +301,7 @@ class LogMachine(RuleBasedStateMachine):
         return results
 
     def _expect(
-        self, expected: Said, who: Actor, command: Command, answer: Mapping[str, Any], now: Said
+        self, expected: Said, who: Actor, command: Command, answer: Mapping[str, Any]
     ) -> None:
         """Change the model as the answer says, and no further."""
         match command:
@@ -310,22 +317,21 @@ class LogMachine(RuleBasedStateMachine):
                         )
                         expected[key] = (claim.value, result["pos"])
             case Retract():
-                source = command.source or who.source
-                fitting = [
-                    key
-                    for key, (value, _) in expected.items()
-                    if (key[1], key[2]) == (command.property, source)
-                    and command.value in (None, value)
-                ]
-                gone = [key for key in fitting if now.get(key) != expected[key]]
-                assert gone
-                del expected[gone[0]]
+                of_pos = self.floor.retracted_at(answer["pos"])
+                (gone,) = [key for key, (_, pos) in expected.items() if pos == of_pos]
+                assert gone[1:3] == (command.property, command.source or who.source)
+                assert command.value in (None, expected[gone][0])
+                del expected[gone]
             case Redact() if answer["outcome"] == "redacted":
                 for key, (_, pos) in list(expected.items()):
                     if pos in answer["positions"]:
                         del expected[key]
             case _:
                 pass
+
+    def _in_order(self) -> list[ClaimAt]:
+        """Return the keys of what is said by pos: ids differ from run to run."""
+        return sorted(self.said, key=lambda key: self.said[key][1])
 
     def _learn(self, who: Actor, answer: Mapping[str, Any]) -> None:
         shown = [answer, *answer.get("results", ())]

@@ -12,6 +12,7 @@ from hypothesis.stateful import initialize, run_state_machine_as_test
 
 from muniment.domain.commands import Command
 from muniment.domain.errors import MunimentError
+from muniment.domain.events import Retracted
 from muniment.domain.identity import Actor
 from muniment.domain.state import State
 from tests.property.machine import LogMachine, Result, Said
@@ -35,6 +36,11 @@ class DeskFloor:
             )
             for key, claim in self._desk.state.claims.items()
         }
+
+    def retracted_at(self, pos: int) -> int:
+        event = self._desk.log[pos - 1].event
+        assert isinstance(event, Retracted)
+        return event.of_pos
 
     def length(self) -> int:
         return len(self._desk.log)

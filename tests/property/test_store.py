@@ -53,6 +53,16 @@ class StoreFloor:
             if row["table"] == "assertions"
         }
 
+    def retracted_at(self, pos: int) -> int:
+        payload = self._within(
+            self._database.reader.fetchval(
+                "SELECT payload FROM object_events WHERE workspace_id = $1 AND pos = $2",
+                self._workspace_id,
+                pos,
+            )
+        )
+        return orjson.loads(payload)["of_pos"]
+
     def length(self) -> int:
         return self._verified().pos
 

@@ -31,7 +31,10 @@ def claim(about: str, property: str, value: object, **stated: object) -> Remembe
 
 def link(src: str, type: str, dst: str, **stated: object) -> Remember:
     """One link between things that exist, or whose types are given."""
-    return parse.parse_relate({"from": src, "link": type, "to": dst} | stated)
+    raw: dict[str, object] = {"from": src, "link": type, "to": dst} | stated
+    if "class_" in raw:
+        raw["class"] = raw.pop("class_")
+    return parse.parse_relate(raw)
 
 
 def ensure(type: str, name: str, **more: object) -> EnsureObject:
