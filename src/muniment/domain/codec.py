@@ -5,7 +5,7 @@
 
 The header is the row's other columns in a fixed order, one a line; each of them comes from a
 closed alphabet without line breaks, so the form is unambiguous. The workspace is not part of it:
-an archive keeps its chain in whichever workspace it is restored to. `store/sql/verify.sql` builds
+an archive keeps its chain in whichever workspace it is restored to. `store/log.sql` builds
 the same header in SQL, so the chain is checked by a second implementation.
 """
 

@@ -15,6 +15,9 @@ from uuid import UUID
 FLEET: Final = "fleet"
 """The audience of a row that everyone in the workspace may read."""
 
+PRIVATE: Final = "private"
+"""What a caller writes for its own private audience, whose id it need not know."""
+
 OPERATOR_ID: Final = UUID(int=1)
 """The local operator: whoever holds MUNIMENT_HOME. Present in each workspace without an event."""
 SYSTEM_ID: Final = UUID(int=2)

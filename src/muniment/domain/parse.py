@@ -19,7 +19,7 @@ from muniment.domain.commands import Ref, Stated
 from muniment.domain.dates import WorldDate, parse_world_date
 from muniment.domain.errors import Malformed, TooLarge
 from muniment.domain.evidence import parse_class
-from muniment.domain.identity import FLEET
+from muniment.domain.identity import FLEET, PRIVATE
 from muniment.domain.model import Status
 from muniment.domain.text import (
     canonical_name,
@@ -225,16 +225,19 @@ def parse_limit(raw: object, *, default: int, maximum: int = limits.RESULTS_MAX)
     return raw
 
 
-def parse_audience(raw: object, field: str = "audience") -> str:
-    """Return an audience: `fleet`, `principal:<uuid>` or `project:<uuid>`."""
+def parse_audience(raw: object, field: str = "audience", *, own: bool = False) -> str:
+    """Return an audience: `fleet`, `principal:<uuid>` or `project:<uuid>`.
+
+    own: `private` too, which means the caller's own.
+    """
     text = _text(raw, field)
-    if text == FLEET or _AUDIENCE.fullmatch(text):
+    if text == FLEET or (own and text == PRIVATE) or _AUDIENCE.fullmatch(text):
         return text
     raise Malformed(
         f"{field} is not an audience.",
         code="bad_audience",
         field=field,
-        next_step="Use fleet, principal:<uuid> or project:<uuid>.",
+        next_step=f"Use fleet, {PRIVATE + ', ' if own else ''}principal:<uuid> or project:<uuid>.",
     )
 
 
@@ -343,7 +346,7 @@ def _source(raw: object, field: str) -> str:
 
 
 def _audience(raw: object, field: str) -> str:
-    return parse_audience(raw, field)
+    return parse_audience(raw, field, own=True)
 
 
 def _date(raw: object, field: str) -> WorldDate:

@@ -17,7 +17,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, ProgrammingError
 from sqlalchemy.pool import NullPool
 
 from muniment.domain.catalog import LINKS, PROPERTIES
@@ -54,6 +54,13 @@ def migrate(dsn: str) -> list[str]:
         raise Unavailable(
             f"The database does not answer: {error.orig}",
             next_step="Check MUNIMENT_DATABASE_URL, or unset it for the private Postgres.",
+        ) from error
+    except (ProgrammingError, psycopg.errors.InsufficientPrivilege) as error:
+        raise Unavailable(
+            f"The database refuses to be migrated: {str(error).splitlines()[0]}",
+            code="migration_refused",
+            next_step="Connect as a role with CREATEROLE that owns the database. If another role "
+            "made muniment_writer and muniment_reader: GRANT them to yours WITH ADMIN OPTION.",
         ) from error
     finally:
         engine.dispose()

@@ -14,7 +14,7 @@ from muniment.domain.commands import Ref
 from muniment.domain.decide.session import Session
 from muniment.domain.errors import Conflict, Malformed, NotFound, Refused
 from muniment.domain.events import ObjectCreated
-from muniment.domain.identity import FLEET, Capability, private_audience
+from muniment.domain.identity import FLEET, PRIVATE, Capability, private_audience
 from muniment.domain.lifecycle import require_active
 from muniment.domain.model import NameKey, ObjectRow
 
@@ -98,12 +98,15 @@ def settle(
 ) -> Target:
     """Return the active object to write to; create it when it has a type and a name.
 
-    audience: who may know of it, if it has to be created. within: look in that audience alone.
+    audience: who may know of it, if it has to be created; one that is there is preferred.
+    within: look in that audience alone.
 
     Raises:
         NotFound: named by id and not there. Refused: unknown name without a type, or not active.
     """
-    row = find(session, ref, audience if within else None)
+    row = find(session, ref, _meant(session, audience))
+    if row is None and audience is not None and not within:
+        row = find(session, ref)
     if row is not None:
         head = session.state.head(row)
         require_active(head, session.known.reasons.get(head.object_id), field)
@@ -126,7 +129,7 @@ def writable_audience(session: Session, asked: str | None) -> str:
     Raises:
         Refused: the actor may not read that audience itself.
     """
-    audience = asked if asked is not None else session.actor.audience
+    audience = _meant(session, asked) or session.actor.audience
     if session.actor.reader.may_see(audience):
         return audience
     raise Refused(
@@ -135,6 +138,10 @@ def writable_audience(session: Session, asked: str | None) -> str:
         field="audience",
         next_step="Use fleet, private, or a project that your credential lists.",
     )
+
+
+def _meant(session: Session, asked: str | None) -> str | None:
+    return private_audience(session.actor.principal_id) if asked == PRIVATE else asked
 
 
 def require_version(actual: int, expected: int | None, field: str = "expected_version") -> None:
