@@ -334,59 +334,6 @@ def test_role_without_a_rule_for_its_door_makes_no_claims(desk: Desk, ann: str) 
     assert error.code == "provenance_illegal"
 
 
-def test_only_ones_own_current_claim_is_retracted(desk: Desk, ann: str) -> None:
-    desk.say(ALICE, ann, "email", "a")
-    desk.say(BOB, ann, "email", "b")
-    answer = desk.answer(ALICE, retract("ann", "email"))
-    assert answer == {
-        "outcome": "retracted",
-        "pos": 4,
-        "object": {"id": ann, "type": "Person", "name": "Ann"},
-        "property": "email",
-    }
-    assert [row.value for row in desk.state.claims.values()] == ['"b"']
-    assert isinstance(refusal(desk, retract("ann", "email")), NotFound)
-    assert refusal(desk, retract("ann", "email", value="other"), BOB).field == "property"
-    desk.perform(BOB, retract("ann", "email", value="b"))
-    same_tables(desk.state, desk.replayed())
-
-
-def test_retraction_of_one_of_many_values_names_it(desk: Desk, ann: str) -> None:
-    desk.say(ALICE, ann, "note", "one")
-    desk.say(ALICE, ann, "note", "two")
-    error = refusal(desk, retract(ann, "note"))
-    assert (error.code, error.field) == ("value_required", "value")
-    desk.perform(ALICE, retract(ann, "note", value="one"))
-    assert [row.value for row in desk.state.claims.values()] == ['"two"']
-
-
-def test_claim_of_a_merged_object_is_retracted_through_its_head(desk: Desk, ann: str) -> None:
-    bob = desk.make(ALICE, "Person", "Bob")
-    desk.say(ALICE, ann, "email", "a")
-    desk.relate(ALICE, ann, "related_to", bob)
-    desk.perform(OPERATOR, parse.parse_merge({"loser": ann, "survivor": bob, "reason": "One."}))
-    answer = desk.answer(ALICE, retract("Bob", "email"))
-    assert part(answer["object"])["id"] == bob
-    assert desk.answer(ALICE, unrelate("Bob", "related_to", "Bob"))["outcome"] == "unlinked"
-    same_tables(desk.state, desk.replayed())
-
-
-def test_only_ones_own_link_is_withdrawn(desk: Desk, ann: str) -> None:
-    bob = desk.make(ALICE, "Person", "Bob")
-    desk.relate(BOB, ann, "related_to", bob)
-    error = refusal(desk, unrelate(ann, "related_to", bob))
-    assert isinstance(error, NotFound)
-    assert error.field == "link"
-    desk.relate(ALICE, ann, "related_to", bob)
-    assert desk.answer(ALICE, unrelate(ann, "Related_To", bob)) == {
-        "outcome": "unlinked",
-        "pos": 5,
-        "link": "related_to",
-    }
-    assert refusal(desk, unrelate(ann, "relatedto", bob)).code == "unknown_link"
-    assert refusal(desk, unrelate(ann, "related_to", "Nobody")).field == "to"
-
-
 def test_merged_group_answers_as_one_for_disagreements(desk: Desk, ann: str) -> None:
     bob = desk.make(ALICE, "Person", "Bob")
     desk.say(BOB, ann, "email", "of ann")
