@@ -166,7 +166,9 @@ class State:
 
     def slot(self, group: frozenset[UUID], name: str) -> list[Claim]:
         """Return the current claims of a single-valued property in a merged group, oldest first."""
-        keys = (key for member in group for key in self.slots.get((member, name), ()))
+        keys = [key for member in group for key in self.slots.get((member, name), ())]
+        if len(keys) <= 1:
+            return [self.claims[key] for key in keys]
         return sorted((self.claims[key] for key in keys), key=lambda claim: claim.pos)
 
     def head(self, row: ObjectRow) -> ObjectRow:
