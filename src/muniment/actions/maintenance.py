@@ -7,7 +7,7 @@ from uuid import UUID
 
 from muniment.actions.rebuild import RebuildReport, RestoreReport, append_archive, rebuild
 from muniment.actions.verify import VerifyReport, dump, verify, verify_sample
-from muniment.store.database import Database
+from muniment.store.database import Database, reachable
 from muniment.store.write.append import expire_retries
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 
+@reachable()
 async def expire_idempotency(database: Database, workspace_id: UUID, retention: timedelta) -> int:
     """Forget answers to idempotency keys that are older than `retention`; return how many."""
     async with database.writer.acquire() as connection:

@@ -16,7 +16,7 @@ from muniment.domain.errors import Malformed, Refused
 from muniment.domain.evolve import evolve
 from muniment.domain.state import State
 from muniment.store import log as event_log
-from muniment.store.database import Connection, Database
+from muniment.store.database import Connection, Database, reachable
 from muniment.store.log import Head
 from muniment.store.write import append as raw
 from muniment.store.write import projections as tables
@@ -54,6 +54,7 @@ class RestoreReport:
         return {"outcome": self.outcome, "events": self.events, "pos": self.pos}
 
 
+@reachable()
 async def rebuild(database: Database, workspace_id: UUID) -> RebuildReport:
     """Replace every projection by the fold of the log. Writers wait meanwhile; readers do not.
 
@@ -67,6 +68,7 @@ async def rebuild(database: Database, workspace_id: UUID) -> RebuildReport:
         return await _refill(connection, workspace_id, head.pos)
 
 
+@reachable()
 async def append_archive(
     database: Database,
     workspace_id: UUID,

@@ -22,7 +22,7 @@ from muniment.domain.codec import micros
 from muniment.domain.evolve import evolve
 from muniment.domain.state import State
 from muniment.store import log as event_log
-from muniment.store.database import Connection, Database
+from muniment.store.database import Connection, Database, reachable
 from muniment.store.log import BrokenEvent, Head, UnreadableEvent
 from muniment.store.write import projections as tables
 
@@ -68,6 +68,7 @@ class VerifyReport:
         }
 
 
+@reachable()
 async def verify(
     database: Database,
     workspace_id: UUID,
@@ -100,6 +101,7 @@ async def verify(
     return report
 
 
+@reachable()
 async def verify_sample(
     database: Database, workspace_id: UUID, *, events: int = 20_000
 ) -> VerifyReport:
@@ -122,6 +124,7 @@ async def verify_sample(
 async def dump(database: Database, workspace_id: UUID) -> AsyncGenerator[str]:
     """Yield all projections as JSON lines, sorted by table and key, each without its line end."""
     async with (
+        reachable(),
         database.writer.acquire() as connection,
         connection.transaction(isolation="repeatable_read", readonly=True),
     ):
