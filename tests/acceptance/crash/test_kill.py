@@ -81,7 +81,7 @@ async def _finish(process: subprocess.Popen[bytes]) -> None:
     assert await asyncio.to_thread(process.wait, 120) == 0
 
 
-def _kill_postgres(postgres: EmbeddedPostgres) -> None:
+def _kill_postgres(postgres: EmbeddedPostgres) -> int:
     """Kill the postmaster and everything it started, none of which can say goodbye."""
     pid = postgres.status().pid
     assert pid is not None
@@ -91,6 +91,7 @@ def _kill_postgres(postgres: EmbeddedPostgres) -> None:
     for each in [pid, *map(int, children.stdout.split())]:
         with suppress(ProcessLookupError):
             os.kill(each, signal.SIGKILL)
+    return pid
 
 
 async def _check(url: str, diary: Path) -> int:
@@ -123,12 +124,14 @@ async def _kill_postgres_under_writers(postgres: EmbeddedPostgres, rounds: int) 
     url, diary = postgres.address, postgres.status().data.parent / "diary"
     watching = asyncio.create_task(postgres.watch(0.1))
     with _service(url, diary) as service:
+        killed: set[int] = set()
         for _ in range(rounds):
             await _progress(diary, service)
-            _kill_postgres(postgres)
+            killed.add(_kill_postgres(postgres))
         await _progress(diary, service)
         await _finish(service)
     watching.cancel()
+    assert len(killed) == rounds
     assert await _check(url, diary) >= (rounds + 1) * PROGRESS
 
 
