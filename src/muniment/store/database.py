@@ -35,13 +35,14 @@ _SESSION: Final = {
     "synchronous_commit": "on",
     "lock_timeout": "2000",
     "idle_in_transaction_session_timeout": "30000",
+    # A session keeps a plan that was made while a table was small; each statement has an index.
+    "enable_seqscan": "off",
 }
 _READER_SESSION: Final = {
     "statement_timeout": "10000",
     # Reads take many parameters that narrow nothing; planning them anew costs more than they do.
-    # Each has an index, which a plan without values would pass over for a parallel scan.
+    # And one without values would pass an index over for a parallel scan.
     "plan_cache_mode": "force_generic_plan",
-    "enable_seqscan": "off",
     "max_parallel_workers_per_gather": "0",
 }
 UNREACHABLE: Final = (

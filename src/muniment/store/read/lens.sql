@@ -34,16 +34,18 @@ SELECT
     e.payload::jsonb ->> 'reason' AS closed_why,
     e.actor_id AS closed_actor_id,
     principal_name($1, e.actor_id) AS closed_actor
-FROM named_claims($1, $2, $3) c
+FROM unnest($4::uuid[]) AS member (object_id)
+CROSS JOIN LATERAL (
+    SELECT * FROM named_claims($1, $2, $3) k
+    WHERE k.object_id = member.object_id AND k.property = $5 AND k.pos > $6
+    OFFSET 0
+) c
 LEFT JOIN LATERAL (
     SELECT v.event_id, v.recorded_at, v.payload, v.actor_id
     FROM named_events($1, $2, $3) v
     WHERE v.pos = c.closed_pos
     OFFSET 0
 ) e ON true
-WHERE c.object_id = ANY ($4::uuid[])
-    AND c.property = $5
-    AND c.pos > $6
 ORDER BY c.pos
 LIMIT $8
 

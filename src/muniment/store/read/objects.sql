@@ -46,8 +46,10 @@ UNION ALL
 -- name: names_of
 -- Every name that leads to one of a group of objects.
 SELECT a.object_id, a.name, a.is_current
-FROM named_aliases($1, $2, $3) a
-WHERE a.object_id = ANY ($4::uuid[])
+FROM unnest($4::uuid[]) AS member (object_id)
+CROSS JOIN LATERAL (
+    SELECT * FROM named_aliases($1, $2, $3) n WHERE n.object_id = member.object_id OFFSET 0
+) a
 ORDER BY array_position($4::uuid[], a.object_id), a.is_current DESC, a.pos, a.canonical
 LIMIT $5
 

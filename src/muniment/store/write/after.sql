@@ -1,70 +1,145 @@
+-- As in commit.sql, `LATERAL (... OFFSET 0)` makes each statement go from its few keys to an index, also
+-- with a plan that was made while the tables were empty.
+
 -- name: move_claims
 -- Claims of objects that another object answers for from now on.
-UPDATE assertions a
-SET head_id = m.head_id
-FROM unnest($2::uuid[], $3::uuid[]) AS m (object_id, head_id)
-WHERE a.workspace_id = $1 AND a.object_id = m.object_id AND a.head_id <> m.head_id
+UPDATE assertions t
+SET head_id = found.head_id
+FROM (
+    SELECT b.place, m.head_id
+    FROM unnest($2::uuid[], $3::uuid[]) AS m (object_id, head_id)
+    CROSS JOIN LATERAL (
+        SELECT c.ctid AS place FROM assertions c
+        WHERE c.workspace_id = $1 AND c.object_id = m.object_id AND c.head_id <> m.head_id
+        OFFSET 0) b) found
+WHERE t.ctid = found.place
 
 -- name: move_closed_claims
 -- The same for claims that are no longer current.
-UPDATE assertion_history a
-SET head_id = m.head_id
-FROM unnest($2::uuid[], $3::uuid[]) AS m (object_id, head_id)
-WHERE a.workspace_id = $1 AND a.object_id = m.object_id AND a.head_id <> m.head_id
+UPDATE assertion_history t
+SET head_id = found.head_id
+FROM (
+    SELECT b.place, m.head_id
+    FROM unnest($2::uuid[], $3::uuid[]) AS m (object_id, head_id)
+    CROSS JOIN LATERAL (
+        SELECT c.ctid AS place FROM assertion_history c
+        WHERE c.workspace_id = $1 AND c.object_id = m.object_id AND c.head_id <> m.head_id
+        OFFSET 0) b) found
+WHERE t.ctid = found.place
 
 -- name: move_links_from
 -- Links that start at such objects.
-UPDATE links l
-SET src_head_id = m.head_id
-FROM unnest($2::uuid[], $3::uuid[]) AS m (object_id, head_id)
-WHERE l.workspace_id = $1 AND l.src_id = m.object_id AND l.src_head_id <> m.head_id
+UPDATE links t
+SET src_head_id = found.head_id
+FROM (
+    SELECT b.place, m.head_id
+    FROM unnest($2::uuid[], $3::uuid[]) AS m (object_id, head_id)
+    CROSS JOIN LATERAL (
+        SELECT c.ctid AS place FROM links c
+        WHERE c.workspace_id = $1 AND c.src_id = m.object_id AND c.src_head_id <> m.head_id
+        OFFSET 0) b) found
+WHERE t.ctid = found.place
 
 -- name: move_links_to
 -- Links that end at such objects.
-UPDATE links l
-SET dst_head_id = m.head_id
-FROM unnest($2::uuid[], $3::uuid[]) AS m (object_id, head_id)
-WHERE l.workspace_id = $1 AND l.dst_id = m.object_id AND l.dst_head_id <> m.head_id
+UPDATE links t
+SET dst_head_id = found.head_id
+FROM (
+    SELECT b.place, m.head_id
+    FROM unnest($2::uuid[], $3::uuid[]) AS m (object_id, head_id)
+    CROSS JOIN LATERAL (
+        SELECT c.ctid AS place FROM links c
+        WHERE c.workspace_id = $1 AND c.dst_head_id = m.object_id AND c.dst_id = c.dst_head_id
+            AND c.dst_head_id <> m.head_id
+        UNION ALL
+        SELECT c.ctid FROM links c
+        WHERE c.workspace_id = $1 AND c.dst_id = m.object_id AND c.dst_id <> c.dst_head_id
+            AND c.dst_head_id <> m.head_id
+        OFFSET 0) b) found
+WHERE t.ctid = found.place
 
 -- name: move_closed_links_from
 -- The same for links that are no longer current.
-UPDATE link_history l
-SET src_head_id = m.head_id
-FROM unnest($2::uuid[], $3::uuid[]) AS m (object_id, head_id)
-WHERE l.workspace_id = $1 AND l.src_id = m.object_id AND l.src_head_id <> m.head_id
+UPDATE link_history t
+SET src_head_id = found.head_id
+FROM (
+    SELECT b.place, m.head_id
+    FROM unnest($2::uuid[], $3::uuid[]) AS m (object_id, head_id)
+    CROSS JOIN LATERAL (
+        SELECT c.ctid AS place FROM link_history c
+        WHERE c.workspace_id = $1 AND c.src_id = m.object_id AND c.src_head_id <> m.head_id
+        OFFSET 0) b) found
+WHERE t.ctid = found.place
 
 -- name: move_closed_links_to
 -- The same for links that are no longer current.
-UPDATE link_history l
-SET dst_head_id = m.head_id
-FROM unnest($2::uuid[], $3::uuid[]) AS m (object_id, head_id)
-WHERE l.workspace_id = $1 AND l.dst_id = m.object_id AND l.dst_head_id <> m.head_id
+UPDATE link_history t
+SET dst_head_id = found.head_id
+FROM (
+    SELECT b.place, m.head_id
+    FROM unnest($2::uuid[], $3::uuid[]) AS m (object_id, head_id)
+    CROSS JOIN LATERAL (
+        SELECT c.ctid AS place FROM link_history c
+        WHERE c.workspace_id = $1 AND c.dst_id = m.object_id AND c.dst_head_id <> m.head_id
+        OFFSET 0) b) found
+WHERE t.ctid = found.place
 
 -- name: move_documents
 -- Documents follow the object that answers for them, and leave every route when it does not take part.
+WITH stirred AS (
+    SELECT unnest($2::uuid[]) AS object_id
+    UNION
+    SELECT o.object_id
+    FROM unnest($2::uuid[]) AS k (head_id)
+    CROSS JOIN LATERAL (
+        SELECT b.object_id FROM objects b
+        WHERE b.workspace_id = $1 AND b.head_id = k.head_id AND b.head_id <> b.object_id
+        OFFSET 0) o
+),
+found AS (
+    SELECT d.place, h.object_id, h.audience, h.status
+    FROM stirred s
+    CROSS JOIN LATERAL (
+        SELECT b.head_id FROM objects b
+        WHERE b.workspace_id = $1 AND b.object_id = s.object_id
+        OFFSET 0) o
+    CROSS JOIN LATERAL (
+        SELECT b.object_id, b.audience, b.status FROM objects b
+        WHERE b.workspace_id = $1 AND b.object_id = o.head_id
+        OFFSET 0) h
+    CROSS JOIN LATERAL (
+        SELECT b.ctid AS place FROM search_documents b
+        WHERE b.workspace_id = $1 AND b.object_id = s.object_id
+        OFFSET 0) d
+)
 UPDATE search_documents d
-SET head_id = h.object_id, head_audience = h.audience, active = (h.status = 'active')
-FROM objects o
-JOIN objects h ON h.workspace_id = o.workspace_id AND h.object_id = o.head_id
-WHERE o.workspace_id = $1
-    AND (o.object_id = ANY ($2::uuid[]) OR o.head_id = ANY ($2::uuid[]))
-    AND d.workspace_id = $1
-    AND d.object_id = o.object_id
+SET head_id = f.object_id, head_audience = f.audience, active = (f.status = 'active')
+FROM found f
+WHERE d.ctid = f.place
 
 -- name: drop_names
 -- Names that a redaction took.
 DELETE FROM object_aliases a
-USING unnest($2::text[], $3::text[], $4::text[]) AS k (canonical, type, audience)
-WHERE a.workspace_id = $1
-    AND a.canonical = k.canonical
-    AND a.type = k.type
-    AND a.audience = k.audience
+USING (
+    SELECT b.place
+    FROM unnest($2::text[], $3::text[], $4::text[]) AS k (canonical, type, audience)
+    CROSS JOIN LATERAL (
+        SELECT c.ctid AS place FROM object_aliases c
+        WHERE c.workspace_id = $1
+            AND c.canonical = k.canonical
+            AND c.type = k.type
+            AND c.audience = k.audience
+        OFFSET 0) b) found
+WHERE a.ctid = found.place
 
 -- name: names_of
 -- Every name that leads to an object, its present one first.
 SELECT a.name, o.created_pos
 FROM object_aliases a
-JOIN objects o ON o.workspace_id = a.workspace_id AND o.object_id = a.object_id
+CROSS JOIN LATERAL (
+    SELECT b.created_pos FROM objects b
+    WHERE b.workspace_id = $1 AND b.object_id = a.object_id
+    OFFSET 0) o
 WHERE a.workspace_id = $1 AND a.object_id = $2
 ORDER BY a.is_current DESC, a.pos, a.canonical
 
@@ -78,24 +153,42 @@ ORDER BY pos
 -- name: replace_documents
 -- Documents made anew, for instance after a change of name.
 UPDATE search_documents d
-SET tsv = k.tsv::tsvector, length = k.length, tokenizer = k.tokenizer
-FROM unnest($2::bigint[], $3::text[], $4::integer[], $5::smallint[])
-    AS k (doc_pos, tsv, length, tokenizer)
-WHERE d.workspace_id = $1 AND d.doc_pos = k.doc_pos
+SET tsv = found.tsv::tsvector, length = found.length, tokenizer = found.tokenizer
+FROM (
+    SELECT b.place, k.tsv, k.length, k.tokenizer
+    FROM unnest($2::bigint[], $3::text[], $4::integer[], $5::smallint[])
+        AS k (doc_pos, tsv, length, tokenizer)
+    CROSS JOIN LATERAL (
+        SELECT c.ctid AS place FROM search_documents c
+        WHERE c.workspace_id = $1 AND c.doc_pos = k.doc_pos
+        OFFSET 0) b) found
+WHERE d.ctid = found.place
 
 -- name: touch_closed_claims
 -- A claim that one batch saw again and then closed.
-UPDATE assertion_history a
-SET last_observed = $2, times = k.times
-FROM unnest($3::bigint[], $4::integer[]) AS k (pos, times)
-WHERE a.workspace_id = $1 AND a.pos = k.pos
+UPDATE assertion_history t
+SET last_observed = $2, times = found.times
+FROM (
+    SELECT b.place, k.times
+    FROM unnest($3::bigint[], $4::integer[]) AS k (pos, times)
+    CROSS JOIN LATERAL (
+        SELECT c.ctid AS place FROM assertion_history c
+        WHERE c.workspace_id = $1 AND c.pos = k.pos
+        OFFSET 0) b) found
+WHERE t.ctid = found.place
 
 -- name: touch_closed_links
 -- A link that one batch saw again and then closed.
-UPDATE link_history l
-SET last_observed = $2, times = k.times
-FROM unnest($3::bigint[], $4::integer[]) AS k (pos, times)
-WHERE l.workspace_id = $1 AND l.pos = k.pos
+UPDATE link_history t
+SET last_observed = $2, times = found.times
+FROM (
+    SELECT b.place, k.times
+    FROM unnest($3::bigint[], $4::integer[]) AS k (pos, times)
+    CROSS JOIN LATERAL (
+        SELECT c.ctid AS place FROM link_history c
+        WHERE c.workspace_id = $1 AND c.pos = k.pos
+        OFFSET 0) b) found
+WHERE t.ctid = found.place
 
 -- name: redact_claims
 -- Closed claims whose event was redacted.

@@ -58,22 +58,31 @@ SELECT
     'reason', o.object_id, NULL, NULL, NULL, e.payload::jsonb ->> 'reason', NULL, NULL,
     NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM found o
-JOIN object_events e ON e.workspace_id = $1 AND e.pos = o.version
+CROSS JOIN LATERAL (
+    SELECT b.payload FROM object_events b
+    WHERE b.workspace_id = $1 AND b.pos = o.version
+    OFFSET 0) e
 WHERE o.status NOT IN ('active', 'merged')
 UNION ALL
 SELECT
     'merge', o.object_id, NULL, NULL, NULL, NULL, NULL, NULL,
-    NULL, NULL, max(e.pos), NULL, NULL, NULL, NULL
+    NULL, NULL, e.pos, NULL, NULL, NULL, NULL
 FROM found o
-JOIN object_events e ON e.workspace_id = $1 AND e.object_id = o.object_id
-WHERE o.status = 'merged' AND e.kind = 'merged'
-GROUP BY o.object_id
+CROSS JOIN LATERAL (
+    SELECT b.pos FROM object_events b
+    WHERE b.object_id = o.object_id AND b.workspace_id = $1 AND b.kind = 'merged'
+    ORDER BY b.pos DESC
+    LIMIT 1) e
+WHERE o.status = 'merged'
 UNION ALL
 SELECT
     'name', a.object_id, NULL, NULL, NULL, a.canonical, a.type, a.audience,
     a.name, NULL, a.pos, NULL, a.is_current, NULL, NULL
 FROM found o
-JOIN object_aliases a ON a.workspace_id = $1 AND a.object_id = o.object_id
+CROSS JOIN LATERAL (
+    SELECT * FROM object_aliases b
+    WHERE b.workspace_id = $1 AND b.object_id = o.object_id
+    OFFSET 0) a
 WHERE $8::boolean
 UNION ALL
 SELECT
@@ -89,8 +98,10 @@ SELECT
     'retry', k.principal_id, NULL, NULL, NULL, k.key, k.answer, NULL,
     NULL, NULL, NULL, NULL, NULL, k.request_digest, NULL
 FROM unnest($6::uuid[], $7::text[]) AS w (principal_id, key)
-JOIN idempotency_keys k
-    ON k.workspace_id = $1 AND k.principal_id = w.principal_id AND k.key = w.key
+CROSS JOIN LATERAL (
+    SELECT * FROM idempotency_keys b
+    WHERE b.workspace_id = $1 AND b.principal_id = w.principal_id AND b.key = w.key
+    OFFSET 0) k
 
 -- name: claims
 -- Current claims of the slots that a batch touches, in whole merged groups; long values by digest alone.
@@ -159,16 +170,34 @@ CROSS JOIN LATERAL (
 -- name: parents
 -- The bands and audiences of claims and links that others are to be derived from.
 SELECT a.event_id, a.band, ARRAY[a.audience, o.audience, h.audience] AS audiences
-FROM assertions a
-JOIN objects o ON o.workspace_id = $1 AND o.object_id = a.object_id
-JOIN objects h ON h.workspace_id = $1 AND h.object_id = o.head_id
-WHERE a.workspace_id = $1 AND a.event_id = ANY ($2::uuid[])
+FROM unnest($2::uuid[]) AS w (event_id)
+CROSS JOIN LATERAL (
+    SELECT * FROM assertions b
+    WHERE b.workspace_id = $1 AND b.event_id = w.event_id
+    OFFSET 0) a
+CROSS JOIN LATERAL (
+    SELECT b.audience, b.head_id FROM objects b
+    WHERE b.workspace_id = $1 AND b.object_id = a.object_id
+    OFFSET 0) o
+CROSS JOIN LATERAL (
+    SELECT b.audience FROM objects b
+    WHERE b.workspace_id = $1 AND b.object_id = o.head_id
+    OFFSET 0) h
 UNION ALL
 SELECT a.event_id, a.band, ARRAY[a.audience, o.audience, h.audience]
-FROM assertion_history a
-JOIN objects o ON o.workspace_id = $1 AND o.object_id = a.object_id
-JOIN objects h ON h.workspace_id = $1 AND h.object_id = o.head_id
-WHERE a.workspace_id = $1 AND a.event_id = ANY ($2::uuid[])
+FROM unnest($2::uuid[]) AS w (event_id)
+CROSS JOIN LATERAL (
+    SELECT * FROM assertion_history b
+    WHERE b.workspace_id = $1 AND b.event_id = w.event_id
+    OFFSET 0) a
+CROSS JOIN LATERAL (
+    SELECT b.audience, b.head_id FROM objects b
+    WHERE b.workspace_id = $1 AND b.object_id = a.object_id
+    OFFSET 0) o
+CROSS JOIN LATERAL (
+    SELECT b.audience FROM objects b
+    WHERE b.workspace_id = $1 AND b.object_id = o.head_id
+    OFFSET 0) h
 
 -- name: logged
 -- Events that are to be redacted.

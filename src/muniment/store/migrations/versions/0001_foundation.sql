@@ -344,7 +344,8 @@ CREATE TABLE links (
 );
 CREATE INDEX links_src_head ON links (src_head_id, type, dst_head_id, workspace_id);
 CREATE INDEX links_dst_head ON links (dst_head_id, type, src_head_id, workspace_id);
-CREATE INDEX links_dst ON links (dst_id, workspace_id);
+-- Partial, so that nobody takes it to look one link up: a hub has as many as there are objects.
+CREATE INDEX links_dst_merged ON links (dst_id, workspace_id) WHERE dst_id <> dst_head_id;
 CREATE INDEX links_pos ON links (pos, workspace_id);
 
 CREATE TABLE link_history (
