@@ -96,6 +96,7 @@ CHANGES = [
     (4, "hash = sha256('x')"),
     (4, "payload_hash = sha256('x')"),
     (LOG, "hash = sha256('x')"),
+    (LOG, "object_id = gen_random_uuid()"),
 ]
 
 
