@@ -138,6 +138,8 @@ class Writer:
                 self._fail(batch, _refused(error))
         except MunimentError as error:
             self._fail(batch, error)
+            if isinstance(error, Unavailable):
+                self._fail_queued(error)
         except Exception as error:
             log.exception("a batch failed")
             self._fail(batch, fault(error))
@@ -148,6 +150,14 @@ class Writer:
     def _fail(self, batch: Sequence[Pending], error: Exception) -> None:
         for pending in batch:
             pending.settle(error)
+
+    def _fail_queued(self, error: Exception) -> None:
+        """Tell who queued meanwhile: they waited through the same outage, and need no second."""
+        for _ in range(self._queue.qsize()):
+            if (pending := self._queue.get_nowait()) is None:
+                self._queue.put_nowait(None)
+            else:
+                pending.settle(error)
 
     async def _write(self, batch: Sequence[Pending]) -> Sequence[Outcome | MunimentError]:
         """Return each command's result once it is durable."""
