@@ -1,31 +1,32 @@
 """P1 under `kill -9`: of Postgres with all its processes, and of the service, while 64 write.
 
-After every round the survivors go on; at the end each acknowledged write is in the log at the pos
-that its caller was told, each key has one effect, and the store verifies.
+After every round the survivors go on. At the end each acknowledged write is in the log once, at
+the pos that its caller was told; sent again, its key gets the same answer; the store verifies.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 from collections import Counter
-from collections.abc import AsyncGenerator, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
+import orjson
 import pytest
-import pytest_asyncio
 
-from muniment.actions import maintenance
+from muniment.actions import Actions, maintenance
+from muniment.domain.errors import MunimentError
 from muniment.embedded.postgres import EmbeddedPostgres
 from muniment.store.database import Database
-from muniment.store.migrate import migrate
 from muniment.store.workspaces import ensure_workspace
+from muniment.surfaces.principal import local_operator
+from tests.acceptance.crash.servers import kill_postgres
+from tests.acceptance.crash.service import command_of, is_linked, told, tried, written
 
 pytestmark = [pytest.mark.promise("P1"), pytest.mark.timeout(600)]
 
@@ -33,140 +34,204 @@ REPOSITORY = Path(__file__).parents[3]
 CALLERS = 64
 PROGRESS = 150
 """Acknowledged writes between two kills: enough for each caller to be amid a write."""
-LOOK_SECONDS = 0.02
-"""Between two looks at the diary; what is waited for is progress, never time."""
 
 
-@pytest_asyncio.fixture
-async def server() -> AsyncGenerator[EmbeddedPostgres]:
-    """A migrated Postgres in a home that is this test's alone."""
-    home = Path(tempfile.mkdtemp(prefix="muniment-crash-"))
-    home.chmod(0o755)
-    postgres = EmbeddedPostgres(home)
-    migrate(postgres.start())
-    yield postgres
-    postgres.start()
-    postgres.stop_if_last()
-    shutil.rmtree(home, ignore_errors=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What a run came to. `in_doubt`: writes under way at the kills, all together."""
+
+    rounds: int
+    in_doubt: int
+    acknowledged: int
+    lost: int
+    doubled: int
+    answered_differently: int
+    problems: int
+    events: int
 
 
-@contextmanager
-def _service(url: str, diary: Path) -> Generator[subprocess.Popen[bytes]]:
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.acceptance.crash.service", url, diary, str(CALLERS)],
-        cwd=REPOSITORY,
-        stdin=subprocess.PIPE,
-    ) as process:
+class Service:
+    """A running `service.py`."""
+
+    def __init__(self, process: asyncio.subprocess.Process, diary: Path) -> None:
+        self._process = process
+        self._diary = diary
+        self._told = 0
+        self._ended = False
+        self._news = asyncio.Condition()
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    @asynccontextmanager
+    async def running(cls, url: str, diary: Path) -> AsyncGenerator[Self]:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "tests.acceptance.crash.service", url, str(diary), str(CALLERS)),
+            cwd=REPOSITORY,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        service = cls(process, diary)
         try:
-            yield process
+            yield service
         finally:
-            process.kill()
+            await service.kill()
 
+    async def progress(self, more: int = PROGRESS) -> None:
+        """Wait for so many acknowledgements more than there are."""
+        async with self._news:
+            wanted = self._told + more
+            await self._news.wait_for(lambda: self._told >= wanted or self._ended)
+        assert self._told >= wanted, "the service ended by itself"
 
-def _told(diary: Path) -> int:
-    return diary.read_text().count("told ") if diary.exists() else 0
+    def in_doubt(self) -> set[str]:
+        """Return the keys that are sent and not answered."""
+        return set(tried(self._diary)) - set(told(self._diary))
 
+    async def finish(self) -> None:
+        """Let each caller get its answer."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        assert await self._process.wait() == 0
 
-async def _progress(diary: Path, process: subprocess.Popen[bytes], more: int = PROGRESS) -> None:
-    """Wait for so many acknowledgements more than there are."""
-    wanted = _told(diary) + more
-    while _told(diary) < wanted:
-        assert process.poll() is None, "the service ended by itself"
-        await asyncio.sleep(LOOK_SECONDS)
-
-
-async def _finish(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdin is not None
-    process.stdin.close()
-    assert await asyncio.to_thread(process.wait, 120) == 0
-
-
-def _kill_postgres(postgres: EmbeddedPostgres) -> int:
-    """Kill the postmaster and everything it started, none of which can say goodbye."""
-    pid = postgres.status().pid
-    assert pid is not None
-    children = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
-    )
-    for each in [pid, *map(int, children.stdout.split())]:
+    async def kill(self) -> None:
+        """End it at once, if it runs."""
         with suppress(ProcessLookupError):
-            os.kill(each, signal.SIGKILL)
-    return pid
+            self._process.kill()
+        await self._process.wait()
+        await self._reading
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        async for _ in self._process.stdout:
+            async with self._news:
+                self._told += 1
+                self._news.notify_all()
+        async with self._news:
+            self._ended = True
+            self._news.notify_all()
 
 
-async def _check(url: str, diary: Path) -> int:
-    """Return how many writes were acknowledged, each of which must be there once."""
-    lines = [line.split() for line in diary.read_text().splitlines()]
-    tried = {line[1] for line in lines if line[0] == "try"}
-    told = {line[1]: int(line[2]) for line in lines if line[0] == "told"}
-    assert set(told) == tried
+async def _check(url: str, diary: Path, rounds: int, in_doubt: int) -> Figures:
+    """Return what became of the writes, all of which must have been answered."""
+    answers = told(diary)
+    keys = tried(diary)
+    assert set(answers) == set(keys)
     database = await Database.connect(url)
     workspace = await ensure_workspace(database, "default")
+    actor = local_operator(workspace.workspace_id).actor
+    actions = Actions(database)
+    again = await actions.perform_many(actor, [(command_of(key), key) for key in keys])
+    await actions.close()
     report = await maintenance.verify(database, workspace.workspace_id)
     rows = await database.reader.fetch(
-        "SELECT pos, kind, payload::jsonb ->> 'value' AS value, payload::jsonb ->> 'property' "
-        "AS property, payload::jsonb ->> 'name' AS name FROM object_events"
+        "SELECT pos, kind, object_id, payload::jsonb ->> 'value' AS value, "
+        "payload::jsonb ->> 'property' AS property, payload::jsonb ->> 'name' AS name "
+        "FROM object_events"
     )
     await database.close()
-    assert report.ok, report.problems
     by_pos = {row["pos"]: row for row in rows}
-    for key, pos in told.items():
-        assert by_pos[pos]["value"] == key
-    for property_ in ("text", "note"):
-        said = Counter(row["value"] for row in rows if row["property"] == property_)
-        assert said == Counter(dict.fromkeys(told, 1))
-    made = Counter(row["name"] for row in rows if row["kind"] == "object_created")
-    assert made == Counter(dict.fromkeys([*told, "Log"], 1))
-    return len(told)
+    made = {row["object_id"]: row["name"] for row in rows if row["kind"] == "object_created"}
+    effects = Counter(
+        {
+            "object_created": ("object", row["name"]),
+            "asserted": (row["property"], row["value"]),
+            "linked": ("link", made.get(row["object_id"])),
+        }.get(row["kind"], (row["kind"], row["value"]))
+        for row in rows
+    )
+    wanted = {("object", "Log")}
+    for key in keys:
+        wanted |= {("object", key), ("text", key), ("note", key)}
+        if is_linked(key):
+            wanted.add(("link", key))
+        for result in orjson.loads(bytes.fromhex(answers[key]))["results"]:
+            row = by_pos.get(result["pos"])
+            if row is None or key not in (row["value"], made[row["object_id"]]):
+                effects[row["property"] if row else "link", key] = 0
+    assert set(effects) <= wanted, "an effect that nobody asked for"
+    return Figures(
+        rounds=rounds,
+        in_doubt=in_doubt,
+        acknowledged=len(answers),
+        lost=sum(effects[each] == 0 for each in wanted),
+        doubled=sum(count > 1 for count in effects.values()),
+        answered_differently=sum(
+            isinstance(result, MunimentError) or written(result) != answers[key]
+            for key, result in zip(keys, again, strict=True)
+        ),
+        problems=len(report.problems),
+        events=len(rows),
+    )
 
 
-async def _kill_postgres_under_writers(postgres: EmbeddedPostgres, rounds: int) -> None:
+async def _kill_postgres_under_writers(postgres: EmbeddedPostgres, rounds: int) -> Figures:
     url, diary = postgres.address, postgres.status().data.parent / "diary"
     watching = asyncio.create_task(postgres.watch(0.1))
-    with _service(url, diary) as service:
-        killed: set[int] = set()
-        for _ in range(rounds):
-            await _progress(diary, service)
-            killed.add(_kill_postgres(postgres))
-        await _progress(diary, service)
-        await _finish(service)
-    watching.cancel()
+    in_doubt = 0
+    killed: set[int] = set()
+    try:
+        async with Service.running(url, diary) as service:
+            for _ in range(rounds):
+                await service.progress()
+                killed.add(kill_postgres(postgres))
+                in_doubt += len(service.in_doubt())
+            await service.progress()
+            await service.finish()
+    finally:
+        watching.cancel()
     assert len(killed) == rounds
-    assert await _check(url, diary) >= (rounds + 1) * PROGRESS
+    return await _check(url, diary, rounds, in_doubt)
 
 
-async def _kill_the_service_under_writers(postgres: EmbeddedPostgres, rounds: int) -> None:
+async def _kill_the_service_under_writers(postgres: EmbeddedPostgres, rounds: int) -> Figures:
     url, diary = postgres.address, postgres.status().data.parent / "diary"
+    in_doubt = 0
     for _ in range(rounds):
-        with _service(url, diary) as service:
-            await _progress(diary, service)
-            service.send_signal(signal.SIGKILL)
-            service.wait()
-    with _service(url, diary) as service:
-        await _progress(diary, service, 1)
-        await _finish(service)
-    assert await _check(url, diary) >= rounds * PROGRESS
+        async with Service.running(url, diary) as service:
+            await service.progress()
+            await service.kill()
+            in_doubt += len(service.in_doubt())
+    async with Service.running(url, diary) as service:
+        await service.progress()
+        await service.finish()
+    return await _check(url, diary, rounds, in_doubt)
+
+
+def _require_whole(figures: Figures) -> None:
+    assert figures.in_doubt >= figures.rounds, "nothing was under way: the kill came too late"
+    assert figures.acknowledged >= (figures.rounds + 1) * PROGRESS
+    assert (figures.lost, figures.doubled) == (0, 0), figures
+    assert (figures.answered_differently, figures.problems) == (0, 0), figures
 
 
 async def test_killed_postgres_loses_no_acknowledged_write_and_doubles_none(
     server: EmbeddedPostgres,
 ) -> None:
-    await _kill_postgres_under_writers(server, 2)
+    _require_whole(await _kill_postgres_under_writers(server, 2))
 
 
 async def test_killed_service_loses_no_acknowledged_write_and_doubles_none(
     server: EmbeddedPostgres,
 ) -> None:
-    await _kill_the_service_under_writers(server, 2)
+    _require_whole(await _kill_the_service_under_writers(server, 2))
 
 
 @pytest.mark.long
 async def test_postgres_killed_ten_times_loses_and_doubles_nothing(
-    server: EmbeddedPostgres,
+    server: EmbeddedPostgres, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await _kill_postgres_under_writers(server, 10)
+    figures = await _kill_postgres_under_writers(server, 10)
+    with capsys.disabled():
+        sys.stdout.write(f"\nPostgres killed: {figures}\n")
+    _require_whole(figures)
 
 
 @pytest.mark.long
-async def test_service_killed_ten_times_loses_and_doubles_nothing(server: EmbeddedPostgres) -> None:
-    await _kill_the_service_under_writers(server, 10)
+async def test_service_killed_ten_times_loses_and_doubles_nothing(
+    server: EmbeddedPostgres, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = await _kill_the_service_under_writers(server, 10)
+    with capsys.disabled():
+        sys.stdout.write(f"\nservice killed: {figures}\n")
+    _require_whole(figures)
