@@ -56,7 +56,7 @@ def server() -> Generator[str]:
 
 
 def _hurry(server: str) -> None:
-    """Spare the disk: what these tests write need not outlive a crash. Crash tests have their own."""
+    """Spare the disk: what these tests write need not outlive a crash; crash tests do without."""
     for setting in ("fsync", "full_page_writes"):
         _command(server, f"ALTER SYSTEM SET {setting} = off")
     _command(server, "SELECT pg_reload_conf()")
