@@ -54,8 +54,10 @@ UNREACHABLE: Final = (
     asyncpg.TooManyConnectionsError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
+    asyncpg.InternalClientError,
 )
-"""What asyncpg raises when the server is gone, going or not yet there."""
+"""What asyncpg raises when the server is gone, going or not yet there. `InternalClientError` is for
+a connection that lay idle while its server said goodbye: it takes no further statement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
