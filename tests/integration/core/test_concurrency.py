@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
-from muniment.actions import Actions, WriterSettings
+from muniment.actions import Actions, WriterSettings, writer
 from muniment.domain.commands import Command, Redact, SetStatus
 from muniment.domain.errors import Busy, MunimentError, Refused
 from muniment.domain.events import Envelope
@@ -270,11 +270,51 @@ async def test_full_queue_answers_busy_with_a_retry_hint_and_writes_nothing(
     assert 10 <= written < 40
     report = await calls.require_clean(database, workspace.workspace_id)
     assert report.rows["assertions"] == written
-    bulk = await actions.perform_many(
-        operator.actor, [(claim("Ann", "tag", f"{n}"), None) for n in range(60)]
-    )
-    assert not [result for result in bulk if isinstance(result, MunimentError)]
     await actions.close()
+
+
+async def test_bulk_waits_for_room_where_a_single_caller_is_told_busy(
+    database: Database, workspace: Workspace, operator: Principal, outsider: Connection
+) -> None:
+    settings = WriterSettings(queue_limit=3, put_wait=timedelta(milliseconds=1))
+    actions = Actions(database, settings)
+    await create(actions, operator.actor, "Person", "Ann")
+    await _hold_head(outsider)
+    commands = [(claim("Ann", "tag", f"{n}"), None) for n in range(60)]
+    bulk = asyncio.create_task(actions.perform_many(operator.actor, commands))
+    await _until_blocked(database)
+    error = await calls.refusal(actions, operator.actor, claim("Ann", "tag", "single"))
+    assert isinstance(error, Busy)
+    await outsider.execute("ROLLBACK")
+    assert not [result for result in await bulk if isinstance(result, MunimentError)]
+    await actions.close()
+    report = await calls.require_clean(database, workspace.workspace_id)
+    assert report.rows["assertions"] == 60
+
+
+async def test_log_that_stays_held_is_busy_and_nothing_was_written(
+    actions: Actions,
+    database: Database,
+    workspace: Workspace,
+    operator: Principal,
+    outsider: Connection,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writer, "_OUTAGE_SECONDS", 0.0)
+    ann = await create(actions, operator.actor, "Person", "Ann")
+    await _hold_head(outsider)
+    async with database.writer.acquire() as connection:
+        await connection.execute("SELECT set_config('lock_timeout', '50ms', false)")
+    errors = await asyncio.gather(
+        *(actions.perform(operator.actor, claim(ann, "note", f"{n}")) for n in range(3)),
+        return_exceptions=True,
+    )
+    await outsider.execute("ROLLBACK")
+    for error in errors:
+        assert isinstance(error, Busy)
+        assert error.details["retry_after_ms"]
+        assert error.next_step
+    assert (await calls.require_clean(database, workspace.workspace_id)).pos == 1
 
 
 async def test_cancelled_caller_that_still_queued_wrote_nothing(
