@@ -15,7 +15,7 @@ from muniment.domain.errors import MunimentError
 from muniment.store.database import Connection, Database
 from muniment.store.workspaces import Workspace
 from muniment.surfaces.principal import Principal
-from tests.integration.plans.watch import SETTINGS
+from tests.integration.plans.watch import tell
 
 CALLS: Final = 500
 ABOUT: Final = 10
@@ -72,9 +72,7 @@ async def telling(dsn: str, workspace: Workspace) -> AsyncGenerator[Connection]:
     No table is analyzed behind the test's back: that would replace the plans it is about.
     """
     owner: Connection = await asyncpg.connect(dsn)
-    database = await owner.fetchval("SELECT quote_ident(current_database())")
-    for setting, value in (SETTINGS | {"plan_cache_mode": "force_generic_plan"}).items():
-        await owner.execute(f"ALTER DATABASE {database} SET {setting} = '{value}'")
+    await tell(owner, plan_cache_mode="force_generic_plan")
     for (table,) in await owner.fetch(
         "SELECT oid::regclass::text FROM pg_class "
         "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"

@@ -13,7 +13,7 @@ from typing import Final
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
-from muniment.store.database import Database
+from muniment.store.database import Connection, Database
 
 SETTINGS: Final = {
     "session_preload_libraries": "auto_explain",
@@ -81,6 +81,13 @@ class Watch:
     def forget(self) -> None:
         """Start anew."""
         self.plans.clear()
+
+
+async def tell(owner: Connection, **more: str) -> None:
+    """Let new sessions of the owner's database tell their plans, with more settings beside."""
+    database = await owner.fetchval("SELECT quote_ident(current_database())")
+    for setting, value in (SETTINGS | more).items():
+        await owner.execute(f"ALTER DATABASE {database} SET {setting} = '{value}'")
 
 
 def listen(database: Database) -> Watch:
