@@ -147,7 +147,7 @@ def _run(machine: type[InStore], examples: int, steps: int) -> None:
 @pytest.mark.promise("P4")
 @pytest.mark.promise("P5")
 def test_projections_equal_the_fold_after_each_of_random_commands(store: type[InStore]) -> None:
-    _run(store, 20, 30)
+    _run(store, 12, 30)
     assert store.steps > 50
 
 

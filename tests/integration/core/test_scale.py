@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from uuid import UUID
 
 import pytest
 
@@ -30,15 +31,15 @@ async def _all(actions: Actions, who: Principal, commands: Sequence[Command]) ->
 async def test_five_thousand_project_scopes_still_take_writes(
     actions: Actions, database: Database, workspace: Workspace, operator: Principal
 ) -> None:
-    projects = await _all(actions, operator, [ensure("Project", f"p{n}") for n in range(5_000)])
-    notes = [ensure("Note", "Plan", audience=f"project:{each}") for each in projects]
+    scopes = [f"project:{UUID(int=n)}" for n in range(5_000)]
+    notes = [ensure("Note", "Plan", audience=scope) for scope in scopes]
     assert len(set(await _all(actions, operator, notes))) == 5_000
     last = await actions.perform(
-        operator.actor, claim("Last", "text", "x", type="Note", audience=f"project:{projects[0]}")
+        operator.actor, claim("Last", "text", "x", type="Note", audience=scopes[0])
     )
     assert calls.result_of(last.answer)["outcome"] == "asserted"
     report = await calls.require_clean(database, workspace.workspace_id)
-    assert report.rows["object_aliases"] == 10_001
+    assert report.rows["object_aliases"] == 5_001
 
 
 @pytest.mark.promise("P3")
@@ -55,13 +56,11 @@ async def test_rebuild_of_fifteen_thousand_objects_keeps_every_one(
             for n in range(15_000)
         ],
     )
-    before = await maintenance.verify(database, workspace.workspace_id)
-    assert before.ok
-    assert before.rows["objects"] == 15_000
     rebuilt = await maintenance.rebuild(database, workspace.workspace_id)
-    assert rebuilt.rows == before.rows
     assert rebuilt.events == 18_000
+    assert rebuilt.rows["objects"] == 15_000
+    assert rebuilt.rows["assertions"] == 3_000
     count = await database.reader.fetchval("SELECT count(*) FROM objects")
     assert count == 15_000
-    again = await maintenance.verify(database, workspace.workspace_id)
-    assert (again.ok, again.rows) == (True, before.rows)
+    report = await calls.require_clean(database, workspace.workspace_id)
+    assert report.rows == rebuilt.rows
