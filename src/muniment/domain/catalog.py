@@ -182,6 +182,22 @@ def require_type(name: str, added: Iterable[str] = (), field: str = "type") -> s
     return _spelling(name, [*TYPES, *added], field, "unknown_type")
 
 
+def require_same_type(asked: str | None, actual: str, added: Iterable[str] = ()) -> None:
+    """Refuse a type that was given along with an id and is not that of the object.
+
+    Raises:
+        Malformed: another type, or an unknown one.
+    """
+    if asked is None or require_type(asked, added) == actual:
+        return
+    raise Malformed(
+        f"The object with that id is a {actual}.",
+        code="type_mismatch",
+        field="type",
+        next_step="Leave the type out: the id says which object it is.",
+    )
+
+
 def require_link(name: str, field: str = "link") -> str:
     """Return the link type in the catalog's spelling.
 

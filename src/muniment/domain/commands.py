@@ -19,7 +19,7 @@ from muniment.domain.value import value
 
 @value
 class Ref:
-    """An object as a caller names it: `object_id`, or `name` with or without `type`.
+    """An object as a caller names it: by `object_id` or by `name`, with or without its `type`.
 
     canonical: the looked-up form of `name`.
     """

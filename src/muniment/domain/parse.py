@@ -78,7 +78,7 @@ def parse_ref(about: object, type_: object = None, *, field: str = "about") -> R
     text = _text(about, field)
     type_name = None if type_ is None else plain_line(_text(type_, "type"), "type", 64)
     if _UUID.fullmatch(text):
-        return Ref(object_id=UUID(text))
+        return Ref(object_id=UUID(text), type=type_name)
     name = display_name(text, field)
     return Ref(type=type_name, name=name, canonical=canonical_name(name))
 

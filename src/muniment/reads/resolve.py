@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from muniment.domain.catalog import TYPES, require_type
+from muniment.domain.catalog import TYPES, require_same_type, require_type
 from muniment.domain.commands import Ref
 from muniment.domain.errors import Malformed, NotFound
 from muniment.domain.identity import FLEET, Reader, private_audience
@@ -25,12 +25,16 @@ async def resolve(
 
     Raises:
         NotFound: absent or hidden.
-        Malformed: `ambiguous_name`, naming the types that are visible; unknown type.
+        Malformed: `ambiguous_name`, naming the types that are visible; unknown type, or not the
+            object's.
     """
     if ref.object_id is not None:
         found = await store.object_by_id(executor, reader, ref.object_id)
         if found is None:
             raise _absent(ref, field, None)
+        if ref.type is not None:
+            added = await added_types(executor, reader)
+            require_same_type(ref.type, found.type, added)
         return found
     type_ = await known_type(executor, reader, ref.type)
     canonical = ref.canonical or canonical_name(ref.name or "")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import orjson
+import pytest
 
 from muniment.actions import Actions, maintenance
 from muniment.domain import limits, parse
 from muniment.domain.canonical import Json
 from muniment.domain.commands import Command
-from muniment.domain.errors import MunimentError
+from muniment.domain.errors import Malformed, MunimentError
 from muniment.domain.identity import Role
 from muniment.reads import Reads
 from muniment.store.database import Database
@@ -112,3 +113,19 @@ async def test_nothing_is_known_to_hold_before_it_was_first_observed(
     )
     assert "open since" not in str(early)
     assert "old" in str(early)
+
+
+async def test_type_given_along_with_an_id_is_not_ignored_by_a_read(
+    actions: Actions, database: Database, operator: Principal
+) -> None:
+    note = await create(actions, operator.actor, "Note", "Known")
+    await create(actions, operator.actor, "Type", "Vessel")
+    reads = Reads(database)
+    for right in ("Note", "NOTE", None):
+        shown = await reads.open(operator.reader, parse.parse_ref(note, right))
+        assert "Known" in str(shown)
+    for wrong, code in (("Task", "type_mismatch"), ("Vessel", "type_mismatch"), ("X", None)):
+        with pytest.raises(Malformed) as caught:
+            await reads.open(operator.reader, parse.parse_ref(note, wrong))
+        assert caught.value.code == (code or "unknown_type")
+        assert caught.value.field == "type"

@@ -98,6 +98,16 @@ def test_hidden_types_are_not_named_in_an_ambiguity(desk: Desk) -> None:
     assert part(result["object"])["type"] == "Person"
 
 
+def test_type_given_along_with_an_id_is_not_ignored(desk: Desk) -> None:
+    ann = desk.make(ALICE, "Person", "Ann")
+    desk.perform(OPERATOR, rename(ann, "Anne", type="PERSON"))
+    error = refusal(desk, rename(ann, "Ann", type="Note"))
+    assert isinstance(error, Malformed)
+    assert (error.code, error.field) == ("type_mismatch", "type")
+    assert "Person" in error.message
+    assert refusal(desk, rename(ann, "Ann", type="Persn")).code == "unknown_type"
+
+
 def test_name_is_unique_within_an_audience_and_free_in_another(desk: Desk) -> None:
     desk.make(OPERATOR, "Project", "X", audience=SECRET)
     mine = desk.make(ALICE, "Project", "X")

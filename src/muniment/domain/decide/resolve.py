@@ -51,12 +51,15 @@ def find(session: Session, ref: Ref, audience: str | None = None) -> ObjectRow |
     audience: consider this audience only.
 
     Raises:
-        Malformed: the name fits objects of several types; unknown type.
+        Malformed: the name fits objects of several types; unknown type, or not the object's.
     """
     state = session.state
     if ref.object_id is not None:
         row = state.objects.get(ref.object_id)
-        return row if row is not None and _visible(session, row) else None
+        if row is None or not _visible(session, row):
+            return None
+        catalog.require_same_type(ref.type, row.type, state.types)
+        return row
     wanted = None if ref.type is None else catalog.require_type(ref.type, state.types, field="type")
     keys = [
         key
