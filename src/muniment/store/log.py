@@ -66,7 +66,7 @@ async def hash_at(executor: Executor, workspace_id: UUID, pos: int) -> bytes | N
 
 
 async def allow_minutes(connection: Connection) -> None:
-    """Lift the statement timeout for the transaction under way."""
+    """Lift the timeouts of statements and of thinking between them, for this transaction."""
     await connection.fetchval(_SQL["allow_minutes"])
 
 

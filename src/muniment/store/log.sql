@@ -81,7 +81,9 @@ ORDER BY pos
 
 -- name: allow_minutes
 -- Let this transaction take its time.
-SELECT set_config('statement_timeout', '3600000', true)
+SELECT
+    set_config('statement_timeout', '3600000', true),
+    set_config('idle_in_transaction_session_timeout', '0', true)
 
 -- name: hash_at
 -- The chain's hash at one position.

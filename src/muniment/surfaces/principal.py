@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, cast
+from typing import Any, Final, cast
 from uuid import UUID, uuid4
 
 from muniment.actions import Actions
@@ -45,7 +45,9 @@ TOKEN_ROLES: Final = (Role.READER, Role.AGENT, Role.INGESTOR, Role.OPERATOR)
 
 _SECRET_BYTES: Final = 32
 _TOKEN: Final = re.compile(r"mun_[A-Za-z0-9_-]{43}", re.ASCII)
-_OWNED_SOURCE: Final = re.compile(r"(?!agent:|operator|reader:|system)[a-z][a-z0-9_-]*:.+")
+_OWNED_SOURCE: Final = re.compile(
+    r"(?!(?:agent|operator|reader|ingestor|scribe|reviewer|system):)[a-z][a-z0-9_-]*:.+"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,22 +110,43 @@ async def principal_from_token(database: Database, token: str) -> Principal:
         raise _unauthenticated("The bearer token was revoked.")
     if holder.expired:
         raise _unauthenticated("The bearer token has expired.")
-    role = Role(holder.role)
-    reader = Reader(
+    return _recorded(
         workspace_id=holder.workspace_id,
         principal_id=holder.principal_id,
         name=holder.name,
+        role=Role(holder.role),
+        audiences=holder.audiences,
+        owned_sources=holder.owned_sources,
+        default_audience=holder.default_audience,
+    )
+
+
+def _recorded(
+    *,
+    workspace_id: UUID,
+    principal_id: UUID,
+    name: str,
+    role: Role,
+    audiences: Iterable[str],
+    owned_sources: Iterable[str],
+    default_audience: str,
+) -> Principal:
+    """Return a principal as its row tells it, whichever way it came in."""
+    reader = Reader(
+        workspace_id=workspace_id,
+        principal_id=principal_id,
+        name=name,
         role=role,
-        audiences=frozenset((FLEET, private_audience(holder.principal_id), *holder.audiences)),
+        audiences=frozenset((FLEET, private_audience(principal_id), *audiences)),
         sees_all=role is Role.OPERATOR,
     )
     return Principal(
         actor=Actor(
             reader=reader,
             via=Via.INGEST if role is Role.INGESTOR else Via.MCP,
-            source=f"{role}:{holder.name}",
-            owned_sources=tuple(holder.owned_sources),
-            audience=holder.default_audience,
+            source=f"{role}:{name}",
+            owned_sources=tuple(owned_sources),
+            audience=default_audience,
         )
     )
 
@@ -163,15 +186,16 @@ async def local_agent(actions: Actions, workspace_id: UUID, name: str) -> Princi
         reason="An agent on this machine connected over stdio.",
     )
     outcome = await actions.perform(local_operator(workspace_id).actor, change)
-    principal_id = UUID(str(cast("dict[str, Json]", outcome.answer["principal"])["id"]))
-    reader = Reader(
+    row = cast("dict[str, Any]", outcome.answer["principal"])
+    return _recorded(
         workspace_id=workspace_id,
-        principal_id=principal_id,
-        name=change.name,
+        principal_id=UUID(row["id"]),
+        name=row["name"],
         role=Role.AGENT,
-        audiences=frozenset((FLEET, private_audience(principal_id))),
+        audiences=row["audiences"],
+        owned_sources=row["owned_sources"],
+        default_audience=row["default_audience"],
     )
-    return Principal(actor=Actor(reader=reader, via=Via.MCP, source=f"agent:{change.name}"))
 
 
 def local_system(workspace_id: UUID) -> Principal:

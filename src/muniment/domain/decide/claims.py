@@ -7,7 +7,7 @@ is named in the answer.
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import Any, Final, cast
 from uuid import UUID
 
 from muniment.domain.canonical import Json, digest, value_key
@@ -49,7 +49,25 @@ def remember(session: Session, command: Remember) -> Outcome:
     answer: Result = {"results": results}
     if session.emitted:
         answer["pos"] = session.emitted[-1].pos
+    _bound_quotes(answer, results)
     return Outcome(answer=answer, quotes=tuple(quotes))
+
+
+def _bound_quotes(answer: Result, results: list[Json]) -> None:
+    """Leave quoted values out of an answer that would be too long to give after the write."""
+    quoted = [
+        quote
+        for result in cast("list[dict[str, Any]]", results)
+        for quote in (result.get("replaced"), *result.get("disagrees", ()))
+        if quote is not None and "value" in quote
+    ]
+    if sum(len(json.dumps(quote["value"])) for quote in quoted) <= QUOTED_IN_ALL:
+        return
+    for quote in quoted:
+        del quote["value"]
+    answer["note"] = (
+        "Quoted values are left out, since they are long: open the objects to see them."
+    )
 
 
 def retract(session: Session, command: Retract) -> Outcome:
@@ -353,6 +371,8 @@ def _quoted(claim: Claim) -> Result:
     return quoted
 
 
+QUOTED_IN_ALL: Final = 60_000
+"""Characters of JSON that the quotes of one answer may hold together."""
 QUOTED_CHARS: Final = 2_000
 """Longer values are quoted by pos alone; `open` shows them."""
 

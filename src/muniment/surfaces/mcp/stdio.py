@@ -83,8 +83,9 @@ class _Asked:
             case JSONRPCRequest(id=request_id):
                 self.ids.add(request_id)
             case JSONRPCNotification(method="notifications/cancelled", params={"requestId": given}):
-                # What was cancelled is never answered.
-                self.ids.discard(given)
+                # What was cancelled is never answered. What is no id cancels nothing.
+                if isinstance(given, str | int):
+                    self.ids.discard(given)
             case JSONRPCResponse(id=request_id) | JSONRPCError(id=request_id):
                 self.ids.discard(cast("RequestId", request_id))
             case _:
