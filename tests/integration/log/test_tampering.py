@@ -63,13 +63,14 @@ async def test_a_changed_row_is_named(
 
 
 @pytest.mark.promise("P2")
-async def test_a_removed_row_is_named_by_the_one_after_it(
+async def test_a_removed_row_is_named_and_so_is_the_one_after_it(
     database: Database, workspace: Workspace, written: Actor, owner: Owner
 ) -> None:
     async with _guard_off(owner):
         await owner.execute("DELETE FROM object_events WHERE pos = 4")
     named = _named(await verify(database, workspace.workspace_id))
-    assert "missing" in named[5]
+    assert "missing" in named[4]
+    assert "does not follow" in named[5]
 
 
 @pytest.mark.promise("P2")
