@@ -111,8 +111,9 @@ def test_what_a_killed_up_leaves_behind_is_stopped_by_down(cli: Cli) -> None:
     os.kill(started["pid"], signal.SIGKILL)
     stopped = cli.json("down")["stopped"]
     assert "muniment" not in stopped
-    found = cli.json("status")
-    assert found["health"]["postgres"]["state"] == "stopped"
+    # The worker that outlived its `up` for a moment may be leaving just now.
+    states = (cli.json("status")["health"]["postgres"]["state"] for _ in range(30))
+    assert next(state for state in states if state != "changing") == "stopped"
 
 
 def test_a_port_in_use_is_said_before_anything_starts(cli: Cli) -> None:
