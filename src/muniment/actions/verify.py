@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 from uuid import UUID
@@ -176,9 +177,13 @@ async def _check_projections(
     await event_log.allow_minutes(connection)
     state = State()
     try:
-        async for page in event_log.read_envelopes(connection, workspace_id, upto=head.pos):
-            for envelope in page:
-                evolve(state, envelope)
+        # Closed at once when an event cannot be folded: its next page is under way already.
+        async with aclosing(
+            event_log.read_envelopes(connection, workspace_id, upto=head.pos)
+        ) as pages:
+            async for page in pages:
+                for envelope in page:
+                    evolve(state, envelope)
     except UnreadableEvent as error:
         report.add(error.message, pos=error.details.get("pos"))
         return
