@@ -97,6 +97,7 @@ class LogMachine(RuleBasedStateMachine):
         super().__init__()
         self.ids: list[str] = []
         self.types: dict[str, str] = {}
+        self.names: dict[str, str] = {}
         self.linked: list[tuple[Actor, str, str, str]] = []
         self.said: Said = {}
         self.waiting: list[tuple[Actor, Command]] = []
@@ -196,6 +197,15 @@ class LogMachine(RuleBasedStateMachine):
     def rename(self, at: int, name: str) -> None:
         raw = {"about": self._id(at), "name": name, "reason": "So called."}
         self._do(OPERATOR, parse.parse_rename(raw))
+
+    @rule(at=PICK, name=NAMES)
+    def rename_to_and_fro(self, at: int, name: str) -> None:
+        """Give a name, the former one again, and the new one."""
+        about = self._id(at, "Person")
+        former = self.names.get(about, "Ann")
+        for each in (name, former, name):
+            raw = {"about": about, "name": each, "reason": "So called."}
+            self._do(OPERATOR, parse.parse_rename(raw))
 
     @rule(at=PICK, status=STATUSES)
     def set_status(self, at: int, status: str) -> None:
@@ -340,6 +350,8 @@ class LogMachine(RuleBasedStateMachine):
                 if name in part and part[name]["id"] not in self.types:
                     self.ids.append(part[name]["id"])
                     self.types[part[name]["id"]] = part[name]["type"]
+                if name in part:
+                    self.names[part[name]["id"]] = part[name]["name"]
             if part.get("outcome") == "linked":
                 self.linked.append((who, part["from"]["id"], part["link"], part["to"]["id"]))
 

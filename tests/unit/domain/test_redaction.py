@@ -90,6 +90,36 @@ def test_name_in_the_middle_can_be_redacted(desk: Desk) -> None:
     same_tables(desk.state, desk.replayed())
 
 
+def test_name_that_was_given_twice_is_redacted_in_both_events_or_not_at_all(desk: Desk) -> None:
+    ann = desk.make(ALICE, "Person", "Ann")
+    for name in ("Other", "ANN", "Third"):
+        desk.perform(
+            OPERATOR, parse.parse_rename({"about": ann, "name": name, "reason": "So called."})
+        )
+    with pytest.raises(Refused) as caught:
+        desk.perform(OPERATOR, redact(3))
+    assert (caught.value.code, caught.value.field) == ("name_given_before", "positions")
+    assert caught.value.next_step == "Redact 1 in the same call."
+    desk.perform(OPERATOR, redact(1, 3))
+    assert sorted(row.name for row in desk.state.names.values()) == ["Other", "Third"]
+    same_tables(desk.state, desk.replayed())
+
+
+def test_name_that_was_given_again_later_stays_when_the_first_event_is_redacted(
+    desk: Desk,
+) -> None:
+    ann = desk.make(ALICE, "Person", "Ann")
+    for name in ("Other", "Ann", "Third"):
+        desk.perform(
+            OPERATOR, parse.parse_rename({"about": ann, "name": name, "reason": "So called."})
+        )
+    desk.perform(OPERATOR, redact(1))
+    same_tables(desk.state, desk.replayed())
+    desk.perform(OPERATOR, redact(3))
+    assert sorted(row.name for row in desk.state.names.values()) == ["Other", "Third"]
+    same_tables(desk.state, desk.replayed())
+
+
 def test_reasons_and_reobservations_can_be_redacted(desk: Desk) -> None:
     desk = Desk(reobserve_after=desk.now - desk.now)
     ann, bob = desk.make(ALICE, "Person", "Ann"), desk.make(ALICE, "Person", "B")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from muniment.domain import codec
@@ -14,12 +15,14 @@ from muniment.domain.errors import Conflict, NotFound, Refused
 from muniment.domain.events import (
     Kind,
     ObjectCreated,
+    ObjectRenamed,
     PrincipalChange,
     PrincipalChanged,
     Redacted,
 )
 from muniment.domain.model import PrincipalRow
 from muniment.domain.outcomes import PRINCIPAL_CHANGED, REDACTED, UNCHANGED, Outcome
+from muniment.domain.text import canonical_name
 
 _PERMANENT: Final = frozenset({Kind.REDACTED.value, Kind.PRINCIPAL_CHANGED.value})
 
@@ -39,6 +42,7 @@ def redact(session: Session, command: Redact) -> Outcome:
         if logged.event is None:
             continue
         _require_redactable(session, logged)
+        _require_names_redacted(session, logged, command.positions)
         targets.append(pos)
         skeletons.append(codec.skeleton(logged.event))
     if not targets:
@@ -125,21 +129,41 @@ def _require_redactable(session: Session, logged: Logged) -> None:
             field="positions",
             next_step="Objects of the type rest on it. Retire the type if it is out of use.",
         )
-    current = (
-        any(
-            row.pos == logged.pos and row.current
-            for key in session.state.names_of.get(logged.object_id, ())
-            if (row := session.state.names[key])
-        )
-        if logged.object_id
-        else False
-    )
-    if current:
+
+
+def _require_names_redacted(session: Session, logged: Logged, positions: Sequence[int]) -> None:
+    """Refuse to take a name that the object still goes by, or that an earlier event gave as well.
+
+    The earlier one would keep it: in its payload, and so in every replay.
+    """
+    if logged.object_id is None:
+        return
+    keys = session.state.names_of.get(logged.object_id, ())
+    given = next((r for key in keys if (r := session.state.names[key]).pos == logged.pos), None)
+    if given is None:
+        return
+    if given.current:
         raise Refused(
             f"The event at pos {logged.pos} gave the object its present name.",
             code="name_in_use",
             field="positions",
             next_step=f"Rename {logged.object_id} first, then redact.",
+        )
+    earlier = [
+        other.pos
+        for other in session.known.logged.values()
+        if other.object_id == logged.object_id
+        and other.pos < logged.pos
+        and other.pos not in positions
+        and isinstance(other.event, ObjectCreated | ObjectRenamed)
+        and canonical_name(other.event.name or "") == given.key.canonical
+    ]
+    if earlier:
+        raise Refused(
+            f"The event at pos {min(earlier)} gave the object the same name before.",
+            code="name_given_before",
+            field="positions",
+            next_step=f"Redact {', '.join(map(str, sorted(earlier)))} in the same call.",
         )
 
 

@@ -200,10 +200,20 @@ CROSS JOIN LATERAL (
     OFFSET 0) h
 
 -- name: logged
--- Events that are to be redacted.
-SELECT pos, kind, object_id, related_id, audience, payload
-FROM object_events
-WHERE workspace_id = $1 AND pos = ANY ($2::bigint[])
+-- Events that are to be redacted; where one gave a name, with all that gave its object a name.
+SELECT e.pos, e.kind, e.object_id, e.related_id, e.audience, e.payload
+FROM object_events e
+WHERE e.workspace_id = $1 AND e.pos = ANY ($2::bigint[])
+UNION
+SELECT g.pos, g.kind, g.object_id, g.related_id, g.audience, g.payload
+FROM object_events e
+JOIN object_events g
+    ON g.workspace_id = $1
+    AND g.object_id = e.object_id
+    AND g.kind IN ('object_created', 'object_renamed')
+WHERE e.workspace_id = $1
+    AND e.pos = ANY ($2::bigint[])
+    AND e.kind IN ('object_created', 'object_renamed')
 
 -- name: claims_at
 -- Current claims that certain events made.
