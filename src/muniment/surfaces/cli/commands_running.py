@@ -168,12 +168,16 @@ async def _serve(settings: Settings, as_json: bool) -> None:
 async def _work(settings: Settings, attached: bool) -> None:
     from muniment.surfaces.cli.doors import doors
     from muniment.surfaces.cli.serving import stop_requested
-    from muniment.surfaces.cli.worker_process import end_of_stdin
+    from muniment.surfaces.cli.worker_process import ORPHAN_SECONDS, end_of_stdin
 
     with stop_requested() as stop:
         ends: list[asyncio.Future[Any]] = [asyncio.create_task(stop.wait())]
         if attached:
             ends.append(asyncio.create_task(end_of_stdin()))
+            # An `up` that was killed while we started is gone by now: start no server for it.
+            gone, _ = await asyncio.wait(ends, timeout=ORPHAN_SECONDS)
+            if gone:
+                return
         working: asyncio.Future[Any] = asyncio.ensure_future(doors().worker(settings))
         done, rest = await asyncio.wait([working, *ends], return_when=asyncio.FIRST_COMPLETED)
         for task in rest:

@@ -18,6 +18,8 @@ FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
 LONG_LIFE: Final = 60.0
 STOP_SECONDS: Final = 20.0
+ORPHAN_SECONDS: Final = 0.1
+"""How long a new worker looks whether the end of its stdin has come already."""
 
 _log = logging.getLogger("muniment.service")
 
